@@ -1,0 +1,80 @@
+// All boxes and splits of a family of trees, in flat arrays.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "bcart/array.hpp"
+#include "bcart/table.hpp"
+#include "bcart/tests.hpp"
+
+namespace bcart {
+
+// Numbers of tests in two bytes each where that is enough, else in four.
+class TestArray {
+ public:
+  explicit TestArray(std::size_t n_tests = 0) : is_narrow_(n_tests <= std::size_t{1} << 16) {}
+
+  bool is_narrow() const { return is_narrow_; }
+  std::size_t bytes_each() const { return is_narrow_ ? 2 : 4; }
+  const Array<std::uint16_t>& narrow() const { return narrow_; }
+  const Array<std::uint32_t>& wide() const { return wide_; }
+  std::uint32_t operator[](std::size_t i) const { return is_narrow_ ? narrow_[i] : wide_[i]; }
+
+  void set(std::size_t i, std::uint32_t number) {
+    if (is_narrow_) {
+      narrow_[i] = static_cast<std::uint16_t>(number);
+    } else {
+      wide_[i] = number;
+    }
+  }
+  void resize(std::size_t size) { is_narrow_ ? narrow_.resize(size) : wide_.resize(size); }
+  void shrink_to_fit() { is_narrow_ ? narrow_.shrink_to_fit() : wide_.shrink_to_fit(); }
+
+ private:
+  bool is_narrow_;
+  Array<std::uint16_t> narrow_;
+  Array<std::uint32_t> wide_;
+};
+
+// Why the build stopped adding layers.
+enum class Ending : int { complete = 0, max_depth = 1, memory = 2, time = 3 };
+
+// Box 0 is the root. Boxes are numbered in breadth-first order of discovery, so layers are consecutive, and so are the
+// splits of a box: [first_split[box], first_split[box + 1]).
+struct Graph {
+  std::vector<std::size_t> n_bins;
+  std::size_t n_statistics = 0;
+  std::vector<std::size_t> layer_ends;  // boxes first reached by at most t splits
+  Array<std::uint64_t> first_split;     // n_boxes + 1
+  Array<std::uint32_t> n_cells;
+  Array<double> statistics;  // n_boxes x n_statistics
+  TestArray tests;
+  Array<BoxId> left;
+  Array<BoxId> right;
+  Array<BoxId> order;                    // children before parents
+  std::vector<std::size_t> order_ends;   // within order: boxes of equal cell count, which do not depend on each other
+  std::optional<std::size_t> max_depth;  // none: every tree of the family is here
+  Ending ending = Ending::complete;
+
+  std::size_t n_boxes() const { return n_cells.size(); }
+  std::size_t n_splits() const { return left.size(); }
+  // Number of arrays of values a sweep makes: one, or one for each remaining depth.
+  std::size_t n_levels() const { return max_depth ? *max_depth + 1 : 1; }
+  // Boxes that can have `level` splits left below them.
+  std::size_t level_size(std::size_t level) const {
+    if (!max_depth) return n_boxes();
+    return layer_ends[std::min(*max_depth - level, layer_ends.size() - 1)];
+  }
+  // Values of a box's children stand one level lower when depth is limited.
+  std::size_t child_level(std::size_t level) const { return max_depth ? level - 1 : level; }
+
+  // Fills order and order_ends from n_cells.
+  void sort_boxes();
+};
+
+}  // namespace bcart

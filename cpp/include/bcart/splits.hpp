@@ -1,0 +1,86 @@
+// S(N): the splits of one box.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "bcart/cells.hpp"
+#include "bcart/fingerprint.hpp"
+#include "bcart/tests.hpp"
+
+namespace bcart {
+
+struct Split {
+  Test test;
+  std::uint32_t n_left = 0;  // cells
+  Fingerprint left;
+  Fingerprint right;
+};
+
+// The set of bipartitions of one box met so far, each named by its side without the box's first cell.
+class SeenBipartitions {
+ public:
+  explicit SeenBipartitions(std::size_t max_size);
+  bool insert(const Fingerprint& side);
+  void clear();
+
+ private:
+  std::vector<Fingerprint> slots_;  // a zero fingerprint marks a free slot
+  std::vector<std::size_t> used_;
+};
+
+// All that is prepared once for a set of cells and read by every thread.
+class SplitRules {
+ public:
+  SplitRules(const Cells& cells, const Family& family);
+
+  const Cells& cells() const { return cells_; }
+  std::size_t max_splits(std::size_t n_cells) const;
+
+ private:
+  friend class SplitFinder;
+
+  const Cells& cells_;
+  Family family_;
+  std::vector<Fingerprint> fingerprints_;
+  std::size_t n_cuts_ = 0;                     // a cut (f, c) asks: code of f <= c, for each c but the last
+  std::vector<std::size_t> first_cut_;         // of each feature, and the end
+  std::size_t n_words_ = 0;                    // 64-bit words of cut answers per cell
+  std::vector<std::uint64_t> answers_;         // bit k of a cell's words: its answer to cut k
+  bool checks_leaf_weight_ = false;
+};
+
+// Lists the splits of one box after another; one finder a thread.
+class SplitFinder {
+ public:
+  explicit SplitFinder(const SplitRules& rules);
+
+  // Each bipartition once, in the order of the representatives: lowest feature, then lowest cut.
+  const std::vector<Split>& find(std::span<const Cell> box);
+
+  // The two ways to find them, equal in result: answers of up to 64 cells as the bits of a word, or sums per bin.
+  const std::vector<Split>& find_by_masks(std::span<const Cell> box);
+  const std::vector<Split>& find_by_bins(std::span<const Cell> box);
+
+ private:
+  bool is_splittable(std::span<const Cell> box);
+  void transpose_answers(std::span<const Cell> box);
+  std::uint64_t mask_of(std::size_t cut) const;
+  bool is_allowed(double left_weight) const;
+  void emit_mask(std::span<const Cell> box, std::uint64_t mask, std::uint64_t all, const Test& test);
+
+  const SplitRules& rules_;
+  SeenBipartitions seen_;
+  std::vector<Split> splits_;
+  Fingerprint total_;
+  double total_weight_ = 0;
+  std::size_t n_groups_ = 0;            // of eight cells
+  std::vector<std::uint8_t> columns_;   // [group of eight cells][cut]
+  std::vector<Fingerprint> bin_sums_;   // per feature and bin, zero between boxes
+  std::vector<double> bin_weights_;
+  std::vector<std::uint32_t> bin_counts_;
+};
+
+}  // namespace bcart

@@ -1,0 +1,71 @@
+// A few threads that share the chunks of one task at a time, watched over by the calling thread.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace bcart {
+
+using Clock = std::chrono::steady_clock;
+
+// Asked at most every 50 ms, always on the calling thread; it stops the work by throwing.
+class Monitor {
+ public:
+  virtual ~Monitor() = default;
+  virtual void poll() {}
+};
+
+struct DeadlinePassed : std::exception {
+  const char* what() const noexcept override { return "the time limit has passed"; }
+};
+
+class Workers {
+ public:
+  using Task = std::function<void(std::size_t chunk, std::size_t worker)>;
+
+  Workers(std::size_t n_workers, Monitor& monitor, Clock::time_point deadline = Clock::time_point::max());
+  ~Workers();
+  Workers(const Workers&) = delete;
+  Workers& operator=(const Workers&) = delete;
+
+  std::size_t size() const { return threads_.size() + 1; }
+
+  // Calls task(chunk, worker) once for each chunk below n_chunks and returns when all are done. The first exception,
+  // of a task or of the monitor, ends the run early and is thrown again here.
+  void run(std::size_t n_chunks, const Task& task);
+
+  // Calls task(begin, end, worker) for consecutive ranges of [begin, end), in parallel if that is worth it.
+  void run_ranges(std::size_t begin, std::size_t end, std::size_t grain,
+                  const std::function<void(std::size_t, std::size_t, std::size_t)>& task);
+
+  // Asks the monitor and looks at the deadline, if the last time was long enough ago.
+  void watch();
+
+ private:
+  void live(std::size_t worker);
+  void take_chunks(std::size_t worker);
+  void fail(std::exception_ptr error);
+  void wait_for_others();
+
+  Monitor& monitor_;
+  Clock::time_point deadline_;
+  Clock::time_point last_poll_ = Clock::now();
+  const Task* task_ = nullptr;
+  std::size_t n_chunks_ = 0;
+  std::atomic<std::size_t> next_chunk_{0};
+  std::atomic<std::uint32_t> generation_{0};
+  std::atomic<std::size_t> n_busy_{0};
+  std::atomic<bool> is_ending_{false};
+  std::mutex error_mutex_;
+  std::exception_ptr error_;
+  std::vector<std::thread> threads_;
+};
+
+}  // namespace bcart

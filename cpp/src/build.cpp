@@ -1,0 +1,431 @@
+#include "bcart/build.hpp"
+
+#include <algorithm>
+#include <array>
+#include <exception>
+#include <memory>
+#include <new>
+#include <numeric>
+#include <span>
+
+#include "bcart/splits.hpp"
+#include "bcart/table.hpp"
+
+namespace bcart {
+namespace {
+
+constexpr std::size_t kShardBits = 5;
+constexpr std::size_t kShards = std::size_t{1} << kShardBits;
+constexpr std::size_t kChunkSplits = 2048;       // work for one thread, its lists stay in the cache
+constexpr std::size_t kBatchSplits = 64 * 1024;  // work between two barriers
+constexpr std::size_t kBlockCells = std::size_t{1} << 20;
+constexpr std::size_t kPrefetchDistance = 16;
+constexpr BoxId kPending = BoxId{1} << 31;  // marks a position in the batch where an id is not known yet
+constexpr std::size_t kMaxBoxes = kPending - 2;
+
+struct BytesExceeded : std::exception {};
+
+std::size_t shard_of(const Fingerprint& key) { return key.high >> (64 - kShardBits); }
+
+// Consecutive boxes of the layer being expanded, with their cells.
+struct FrontierBlock {
+  std::vector<std::size_t> ends;  // in cells
+  Array<Cell> cells;
+
+  std::size_t n_boxes() const { return ends.size(); }
+  std::size_t begin(std::size_t box) const { return box == 0 ? 0 : ends[box - 1]; }
+  std::span<const Cell> box(std::size_t i) const { return {cells.data() + begin(i), ends[i] - begin(i)}; }
+};
+
+// A few boxes of one block, and what is found out about them. Children stand in pairs: left, right.
+struct Chunk {
+  const FrontierBlock* block = nullptr;
+  std::size_t first_box = 0;
+  std::size_t last_box = 0;
+  std::vector<std::uint32_t> n_splits;  // of each box
+  std::vector<Test> tests;              // of each split
+  std::vector<std::uint32_t> n_cells;   // of each child, as the next three
+  std::vector<Fingerprint> keys;
+  std::vector<BoxId> ids;         // an id, or kPending and the position of the first sight
+  std::vector<BoxId*> new_slots;  // table entries that wait for the id of a first sight
+  std::vector<std::uint32_t> by_shard;  // children, sorted by shard
+  std::array<std::uint32_t, kShards + 1> shard_ends{};
+  std::array<std::size_t, kShards> n_new{};        // first sights, by shard
+  std::array<std::size_t, kShards> n_new_cells{};  // of those
+  std::size_t first_position = 0;                  // of the chunk's first child in the batch
+  std::size_t first_id = 0;                        // of the chunk's first box
+  std::size_t first_new_id = 0;
+  std::size_t first_new_cell = 0;  // in the block of new boxes
+  std::size_t first_split = 0;     // in the graph
+
+  bool is_first_sight(std::size_t child) const { return ids[child] == (kPending | (first_position + child)); }
+};
+
+// The depth of the deepest tree.
+std::size_t height(const Graph& graph) {
+  Array<std::uint32_t> heights(graph.n_boxes());
+  for (const BoxId box : graph.order) {
+    std::uint32_t highest = 0;
+    for (std::size_t s = graph.first_split[box]; s < graph.first_split[box + 1]; ++s) {
+      highest = std::max({highest, heights[graph.left[s]] + 1, heights[graph.right[s]] + 1});
+    }
+    heights[box] = highest;
+  }
+  return heights[0];
+}
+
+class Builder {
+ public:
+  Builder(const Cells& cells, const Family& family, std::size_t max_bytes, Workers& workers, Progress& progress)
+      : cells_(cells),
+        family_(family),
+        rules_(cells, family),
+        numbers_(cells.n_bins),
+        max_bytes_(max_bytes),
+        workers_(workers),
+        progress_(progress) {
+    for (std::size_t worker = 0; worker < workers.size(); ++worker) finders_.emplace_back(rules_);
+    graph_.n_bins = cells.n_bins;
+    graph_.n_statistics = cells.n_statistics;
+    graph_.tests = TestArray(numbers_.size());
+  }
+
+  Graph build() {
+    add_root();
+    for (std::size_t depth = 0;; ++depth) {
+      if (!has_splittable_box()) break;
+      if (family_.max_depth == depth) {
+        end_at(depth, Ending::max_depth);
+        break;
+      }
+      if (const Ending ending = expand_layer(depth); ending != Ending::complete) {
+        end_at(depth, ending);
+        break;
+      }
+    }
+    if (graph_.ending == Ending::complete) graph_.max_depth = family_.max_depth;
+    finish();
+    return std::move(graph_);
+  }
+
+ private:
+  void add_root();
+  bool has_splittable_box() const;
+  Ending expand_layer(std::size_t depth);
+  void expand_blocks();
+  void end_at(std::size_t depth, Ending ending);
+  void finish();
+
+  std::size_t plan_batch(const FrontierBlock& block, std::size_t first_box);
+  void expand_batch();
+  void list_splits(Chunk& chunk, SplitFinder& finder);
+  void sort_by_shard(Chunk& chunk);
+  void look_up(std::size_t shard);
+  void place_chunks();
+  void number_new_boxes(const Chunk& chunk);
+  void add_box(std::size_t id, std::span<const Cell> parent, const Test& test, bool is_left, Cell* cells);
+  void store_splits(const Chunk& chunk);
+  FrontierBlock& block_for_new_boxes();
+  std::size_t n_bytes(std::size_t n_boxes, std::size_t n_splits, std::size_t n_next_cells) const;
+
+  const Cells& cells_;
+  const Family& family_;
+  SplitRules rules_;
+  TestNumbers numbers_;
+  std::size_t max_bytes_;
+  Workers& workers_;
+  Progress& progress_;
+  std::vector<SplitFinder> finders_;
+  std::array<TableShard, kShards> table_;
+  Graph graph_;
+  std::vector<std::unique_ptr<FrontierBlock>> frontier_;
+  std::vector<std::unique_ptr<FrontierBlock>> next_frontier_;
+  std::size_t n_frontier_cells_ = 0;
+  std::size_t n_next_cells_ = 0;
+  bool keeps_cells_ = true;     // of new boxes: the last layer is never expanded
+  std::size_t n_expanded_ = 0;  // boxes whose splits are in the graph
+  std::vector<Chunk> chunks_;
+  std::size_t n_chunks_ = 0;
+  std::vector<BoxId> id_at_;  // by position in the batch, for first sights
+};
+
+void Builder::add_root() {
+  auto block = std::make_unique<FrontierBlock>();
+  block->cells.resize(cells_.n_cells);
+  std::iota(block->cells.data(), block->cells.data() + cells_.n_cells, Cell{0});
+  block->ends.push_back(cells_.n_cells);
+  graph_.n_cells.resize(1);
+  graph_.n_cells[0] = static_cast<std::uint32_t>(cells_.n_cells);
+  graph_.statistics.resize(cells_.n_statistics);
+  graph_.statistics.fill(0);
+  for (std::size_t i = 0; i < cells_.n_cells * cells_.n_statistics; ++i) {
+    graph_.statistics[i % cells_.n_statistics] += cells_.statistics[i];
+  }
+  graph_.first_split.resize(2);
+  graph_.first_split.fill(0);
+  graph_.layer_ends.push_back(1);
+  n_next_cells_ = cells_.n_cells;
+  next_frontier_.push_back(std::move(block));
+}
+
+bool Builder::has_splittable_box() const { return n_next_cells_ > graph_.n_boxes() - n_expanded_; }
+
+Ending Builder::expand_layer(std::size_t depth) {
+  frontier_ = std::exchange(next_frontier_, {});
+  n_frontier_cells_ = std::exchange(n_next_cells_, 0);
+  keeps_cells_ = family_.max_depth != depth + 1;
+  progress_.depth = depth;
+  progress_.n_expanded = 0;
+  progress_.layer_size = graph_.n_boxes() - n_expanded_;
+  try {
+    expand_blocks();
+  } catch (const BytesExceeded&) {
+    return Ending::memory;
+  } catch (const std::bad_alloc&) {
+    return Ending::memory;
+  } catch (const DeadlinePassed&) {
+    return Ending::time;
+  }
+  graph_.layer_ends.push_back(graph_.n_boxes());
+  return Ending::complete;
+}
+
+void Builder::expand_blocks() {
+  for (auto& block : frontier_) {
+    for (std::size_t box = 0; box < block->n_boxes();) {
+      box = plan_batch(*block, box);
+      expand_batch();
+      workers_.watch();
+    }
+    block.reset();
+  }
+}
+
+// Takes back what the unfinished layer added.
+void Builder::end_at(std::size_t depth, Ending ending) {
+  graph_.max_depth = depth;
+  graph_.ending = ending;
+  const std::size_t n_boxes = graph_.layer_ends.back();
+  n_expanded_ = depth == 0 ? 0 : graph_.layer_ends[depth - 1];
+  const std::size_t n_splits = graph_.first_split[n_expanded_];
+  graph_.n_cells.resize(n_boxes);
+  graph_.statistics.resize(n_boxes * cells_.n_statistics);
+  graph_.tests.resize(n_splits);
+  graph_.left.resize(n_splits);
+  graph_.right.resize(n_splits);
+}
+
+void Builder::finish() {
+  frontier_.clear();
+  next_frontier_.clear();
+  for (TableShard& shard : table_) shard = TableShard();
+  const std::size_t n_boxes = graph_.n_boxes();
+  graph_.first_split.resize(n_boxes + 1);
+  for (std::size_t box = n_expanded_; box <= n_boxes; ++box) graph_.first_split[box] = graph_.n_splits();
+  graph_.first_split.shrink_to_fit();
+  graph_.n_cells.shrink_to_fit();
+  graph_.statistics.shrink_to_fit();
+  graph_.tests.shrink_to_fit();
+  graph_.left.shrink_to_fit();
+  graph_.right.shrink_to_fit();
+  graph_.sort_boxes();
+  if (graph_.ending == Ending::complete && graph_.max_depth && height(graph_) <= *graph_.max_depth) {
+    graph_.max_depth.reset();
+  }
+}
+
+// Cuts boxes from first_box on into chunks until the batch is full; returns the first box not taken.
+std::size_t Builder::plan_batch(const FrontierBlock& block, std::size_t first_box) {
+  n_chunks_ = 0;
+  std::size_t box = first_box;
+  for (std::size_t n_batch = 0; box < block.n_boxes() && n_batch < kBatchSplits; ++n_chunks_) {
+    if (n_chunks_ == chunks_.size()) chunks_.emplace_back();
+    Chunk& chunk = chunks_[n_chunks_];
+    chunk.block = &block;
+    chunk.first_box = box;
+    std::size_t n_chunk = 0;
+    do {
+      n_chunk += rules_.max_splits(block.box(box++).size()) + 1;
+    } while (box < block.n_boxes() && n_chunk < kChunkSplits);
+    chunk.last_box = box;
+    n_batch += n_chunk;
+  }
+  return box;
+}
+
+void Builder::expand_batch() {
+  workers_.run(n_chunks_, [&](std::size_t i, std::size_t worker) { list_splits(chunks_[i], finders_[worker]); });
+  std::size_t n_children = 0;
+  for (std::size_t i = 0; i < n_chunks_; ++i) {
+    chunks_[i].first_position = n_children;
+    n_children += chunks_[i].keys.size();
+  }
+  id_at_.resize(n_children);
+  workers_.run(kShards, [&](std::size_t shard, std::size_t) { look_up(shard); });
+  place_chunks();
+  workers_.run(n_chunks_, [&](std::size_t i, std::size_t) { number_new_boxes(chunks_[i]); });
+  workers_.run(n_chunks_, [&](std::size_t i, std::size_t) { store_splits(chunks_[i]); });
+}
+
+void Builder::list_splits(Chunk& chunk, SplitFinder& finder) {
+  chunk.n_splits.clear();
+  chunk.tests.clear();
+  chunk.n_cells.clear();
+  chunk.keys.clear();
+  for (std::size_t box = chunk.first_box; box < chunk.last_box; ++box) {
+    const std::span<const Cell> cells = chunk.block->box(box);
+    const std::vector<Split>& splits = finder.find(cells);
+    chunk.n_splits.push_back(static_cast<std::uint32_t>(splits.size()));
+    for (const Split& split : splits) {
+      chunk.tests.push_back(split.test);
+      chunk.n_cells.push_back(split.n_left);
+      chunk.n_cells.push_back(static_cast<std::uint32_t>(cells.size()) - split.n_left);
+      chunk.keys.push_back(split.left);
+      chunk.keys.push_back(split.right);
+    }
+  }
+  sort_by_shard(chunk);
+}
+
+void Builder::sort_by_shard(Chunk& chunk) {
+  std::array<std::uint32_t, kShards + 1> next{};
+  for (const Fingerprint& key : chunk.keys) ++next[shard_of(key) + 1];
+  std::partial_sum(next.begin(), next.end(), next.begin());
+  chunk.shard_ends = next;
+  chunk.by_shard.resize(chunk.keys.size());
+  for (std::uint32_t child = 0; child < chunk.keys.size(); ++child) {
+    chunk.by_shard[next[shard_of(chunk.keys[child])]++] = child;
+  }
+  chunk.ids.resize(chunk.keys.size());
+  chunk.new_slots.resize(chunk.keys.size());
+}
+
+void Builder::look_up(std::size_t shard) {
+  TableShard& table = table_[shard];
+  std::size_t n_keys = 0;
+  for (std::size_t i = 0; i < n_chunks_; ++i) n_keys += chunks_[i].shard_ends[shard + 1] - chunks_[i].shard_ends[shard];
+  table.reserve(n_keys);
+  for (std::size_t i = 0; i < n_chunks_; ++i) {
+    Chunk& chunk = chunks_[i];
+    chunk.n_new[shard] = 0;
+    chunk.n_new_cells[shard] = 0;
+    const std::uint32_t end = chunk.shard_ends[shard + 1];
+    for (std::uint32_t k = chunk.shard_ends[shard]; k < end; ++k) {
+      table.prefetch(chunk.keys[chunk.by_shard[std::min<std::uint32_t>(k + kPrefetchDistance, end - 1)]]);
+      const std::uint32_t child = chunk.by_shard[k];
+      const BoxId position = kPending | static_cast<BoxId>(chunk.first_position + child);
+      BoxId& id = table.find_or_insert(chunk.keys[child], position);
+      chunk.ids[child] = id;
+      if (id != position) continue;
+      chunk.new_slots[child] = &id;
+      ++chunk.n_new[shard];
+      chunk.n_new_cells[shard] += chunk.n_cells[child];
+    }
+  }
+}
+
+FrontierBlock& Builder::block_for_new_boxes() {
+  if (next_frontier_.empty() || next_frontier_.back()->cells.size() > kBlockCells) {
+    next_frontier_.push_back(std::make_unique<FrontierBlock>());
+  }
+  return *next_frontier_.back();
+}
+
+// Gives each chunk its places in the graph and among the new boxes, and makes room for them.
+void Builder::place_chunks() {
+  FrontierBlock& block = block_for_new_boxes();
+  std::size_t n_boxes = graph_.n_boxes();
+  std::size_t n_splits = graph_.n_splits();
+  std::size_t n_new_cells = 0;
+  for (std::size_t i = 0; i < n_chunks_; ++i) {
+    Chunk& chunk = chunks_[i];
+    chunk.first_id = n_expanded_;
+    chunk.first_split = n_splits;
+    chunk.first_new_id = n_boxes;
+    chunk.first_new_cell = block.cells.size() + n_new_cells;
+    n_expanded_ += chunk.n_splits.size();
+    n_splits += chunk.tests.size();
+    n_boxes = std::accumulate(chunk.n_new.begin(), chunk.n_new.end(), n_boxes);
+    n_new_cells = std::accumulate(chunk.n_new_cells.begin(), chunk.n_new_cells.end(), n_new_cells);
+  }
+  n_next_cells_ += n_new_cells;
+  progress_.n_bytes = n_bytes(n_boxes, n_splits, n_next_cells_);
+  if (progress_.n_bytes > max_bytes_ || n_boxes > kMaxBoxes) throw BytesExceeded();
+  if (keeps_cells_) {
+    block.cells.resize(block.cells.size() + n_new_cells);
+    block.ends.resize(block.ends.size() + n_boxes - graph_.n_boxes());
+  }
+  graph_.n_cells.resize(n_boxes);
+  graph_.statistics.resize(n_boxes * cells_.n_statistics);
+  graph_.first_split.resize(n_expanded_ + 1);
+  graph_.tests.resize(n_splits);
+  graph_.left.resize(n_splits);
+  graph_.right.resize(n_splits);
+  progress_.n_boxes = n_boxes;
+  progress_.n_splits = n_splits;
+}
+
+// A formula of what was found, not of how: the depth reached within a budget does not depend on the threads.
+std::size_t Builder::n_bytes(std::size_t n_boxes, std::size_t n_splits, std::size_t n_next_cells) const {
+  const std::size_t per_box = TableShard::kBytesPerBox + sizeof(std::uint64_t) + sizeof(std::uint32_t) +
+                              cells_.n_statistics * sizeof(double);
+  const std::size_t per_split = 2 * sizeof(BoxId) + graph_.tests.bytes_each();
+  const std::size_t n_held_cells = n_frontier_cells_ + (keeps_cells_ ? n_next_cells : 0);
+  return n_boxes * per_box + n_splits * per_split + n_held_cells * sizeof(Cell);
+}
+
+void Builder::number_new_boxes(const Chunk& chunk) {
+  FrontierBlock& block = *next_frontier_.back();
+  std::size_t id = chunk.first_new_id;
+  std::size_t cell = chunk.first_new_cell;
+  std::size_t split = 0;
+  for (std::size_t i = 0; i < chunk.n_splits.size(); ++i) {
+    const std::span<const Cell> parent = chunk.block->box(chunk.first_box + i);
+    for (const std::size_t end = split + chunk.n_splits[i]; split < end; ++split) {
+      for (const std::size_t child : {2 * split, 2 * split + 1}) {
+        if (!chunk.is_first_sight(child)) continue;
+        id_at_[chunk.first_position + child] = static_cast<BoxId>(id);
+        *chunk.new_slots[child] = static_cast<BoxId>(id);
+        graph_.n_cells[id] = chunk.n_cells[child];
+        add_box(id, parent, chunk.tests[split], child == 2 * split, keeps_cells_ ? &block.cells[cell] : nullptr);
+        cell += chunk.n_cells[child];
+        if (keeps_cells_) block.ends[block.ends.size() - (graph_.n_boxes() - id)] = cell;
+        ++id;
+      }
+    }
+  }
+}
+
+void Builder::add_box(std::size_t id, std::span<const Cell> parent, const Test& test, bool is_left, Cell* cells) {
+  double* statistics = graph_.statistics.data() + id * cells_.n_statistics;
+  std::fill_n(statistics, cells_.n_statistics, 0.0);
+  for (const Cell cell : parent) {
+    if ((cells_.row(cell)[test.feature] <= test.lower) != is_left) continue;
+    if (cells != nullptr) *cells++ = cell;
+    const double* added = cells_.statistics + cell * cells_.n_statistics;
+    for (std::size_t k = 0; k < cells_.n_statistics; ++k) statistics[k] += added[k];
+  }
+}
+
+void Builder::store_splits(const Chunk& chunk) {
+  const auto resolve = [&](BoxId id) { return (id & kPending) != 0 ? id_at_[id & ~kPending] : id; };
+  std::size_t first = chunk.first_split;
+  for (std::size_t i = 0; i < chunk.n_splits.size(); ++i) {
+    graph_.first_split[chunk.first_id + i] = first;
+    first += chunk.n_splits[i];
+  }
+  for (std::size_t split = 0; split < chunk.tests.size(); ++split) {
+    graph_.tests.set(chunk.first_split + split, numbers_.number(chunk.tests[split]));
+    graph_.left[chunk.first_split + split] = resolve(chunk.ids[2 * split]);
+    graph_.right[chunk.first_split + split] = resolve(chunk.ids[2 * split + 1]);
+  }
+}
+
+}  // namespace
+
+Graph build_graph(const Cells& cells, const Family& family, std::size_t max_bytes, Workers& workers,
+                  Progress& progress) {
+  return Builder(cells, family, max_bytes, workers, progress).build();
+}
+
+}  // namespace bcart

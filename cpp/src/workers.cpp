@@ -1,0 +1,118 @@
+#include "bcart/workers.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+namespace bcart {
+namespace {
+
+constexpr auto kPollInterval = std::chrono::milliseconds(50);
+constexpr int kSpins = 4000;  // a few dozen microseconds: about the gap between two steps of a batch
+
+void relax() {
+#if defined(__x86_64__)
+  _mm_pause();
+#else
+  std::this_thread::yield();
+#endif
+}
+
+template <class Condition>
+bool spin_until(const Condition& condition) {
+  for (int i = 0; i < kSpins; ++i) {
+    if (condition()) return true;
+    relax();
+  }
+  return condition();
+}
+
+}  // namespace
+
+Workers::Workers(std::size_t n_workers, Monitor& monitor, Clock::time_point deadline)
+    : monitor_(monitor), deadline_(deadline) {
+  for (std::size_t worker = 1; worker < n_workers; ++worker) {
+    threads_.emplace_back([this, worker] { live(worker); });
+  }
+}
+
+Workers::~Workers() {
+  is_ending_ = true;
+  ++generation_;
+  generation_.notify_all();
+  for (std::thread& thread : threads_) thread.join();
+}
+
+void Workers::live(std::size_t worker) {
+  for (std::uint32_t seen = 0;;) {
+    if (!spin_until([&] { return generation_.load() != seen; })) generation_.wait(seen);
+    seen = generation_.load();
+    if (is_ending_) return;
+    take_chunks(worker);
+    --n_busy_;
+  }
+}
+
+void Workers::run(std::size_t n_chunks, const Task& task) {
+  task_ = &task;
+  n_chunks_ = n_chunks;
+  next_chunk_ = 0;
+  if (n_chunks > 1 && !threads_.empty()) {
+    n_busy_ = threads_.size();
+    ++generation_;
+    generation_.notify_all();
+  }
+  take_chunks(0);
+  wait_for_others();
+  if (error_) std::rethrow_exception(std::exchange(error_, nullptr));
+}
+
+void Workers::run_ranges(std::size_t begin, std::size_t end, std::size_t grain,
+                         const std::function<void(std::size_t, std::size_t, std::size_t)>& task) {
+  const std::size_t n_chunks = (end - begin + grain - 1) / grain;
+  run(n_chunks, [&](std::size_t chunk, std::size_t worker) {
+    const std::size_t first = begin + chunk * grain;
+    task(first, std::min(first + grain, end), worker);
+  });
+}
+
+void Workers::take_chunks(std::size_t worker) {
+  try {
+    for (std::size_t chunk = next_chunk_++; chunk < n_chunks_; chunk = next_chunk_++) {
+      (*task_)(chunk, worker);
+      if (worker == 0) watch();
+    }
+  } catch (...) {
+    fail(std::current_exception());
+  }
+}
+
+void Workers::watch() {
+  const auto now = Clock::now();
+  if (now > deadline_) throw DeadlinePassed();
+  if (now - last_poll_ < kPollInterval) return;
+  last_poll_ = now;
+  monitor_.poll();
+}
+
+void Workers::fail(std::exception_ptr error) {
+  const std::lock_guard lock(error_mutex_);
+  if (!error_) error_ = std::move(error);
+  next_chunk_ = n_chunks_;
+}
+
+void Workers::wait_for_others() {
+  while (!spin_until([&] { return n_busy_.load() == 0; })) {
+    std::this_thread::sleep_for(std::chrono::microseconds(50));
+    try {
+      watch();
+    } catch (...) {
+      fail(std::current_exception());
+    }
+  }
+}
+
+}  // namespace bcart
