@@ -14,10 +14,10 @@
 namespace bcart {
 namespace {
 
-constexpr std::size_t kShardBits = 5;
+constexpr std::size_t kShardBits = 4;
 constexpr std::size_t kShards = std::size_t{1} << kShardBits;
 constexpr std::size_t kChunkSplits = 2048;       // work for one thread, its lists stay in the cache
-constexpr std::size_t kBatchSplits = 64 * 1024;  // work between two barriers
+constexpr std::size_t kBatchSplits = 32 * 1024;  // work between two barriers
 constexpr std::size_t kBlockCells = std::size_t{1} << 20;
 constexpr std::size_t kPrefetchDistance = 16;
 constexpr BoxId kPending = BoxId{1} << 31;  // marks a position in the batch where an id is not known yet
@@ -48,7 +48,8 @@ struct Chunk {
   std::vector<Fingerprint> keys;
   std::vector<BoxId> ids;         // an id, or kPending and the position of the first sight
   std::vector<BoxId*> new_slots;  // table entries that wait for the id of a first sight
-  std::vector<std::uint32_t> by_shard;  // children, sorted by shard
+  std::vector<std::uint32_t> children_by_shard;
+  std::vector<Fingerprint> keys_by_shard;
   std::array<std::uint32_t, kShards + 1> shard_ends{};
   std::array<std::size_t, kShards> n_new{};        // first sights, by shard
   std::array<std::size_t, kShards> n_new_cells{};  // of those
@@ -85,6 +86,7 @@ class Builder {
         workers_(workers),
         progress_(progress) {
     for (std::size_t worker = 0; worker < workers.size(); ++worker) finders_.emplace_back(rules_);
+    scratch_.assign(workers.size(), std::vector<Cell>(cells.n_cells + 1));
     graph_.n_bins = cells.n_bins;
     graph_.n_statistics = cells.n_statistics;
     graph_.tests = TestArray(numbers_.size());
@@ -109,6 +111,35 @@ class Builder {
   }
 
  private:
+  // Walks the children of the batch that belong to one shard.
+  class ShardCursor {
+   public:
+    ShardCursor(Builder& builder, std::size_t shard) : builder_(builder), shard_(shard) { enter_chunk(); }
+    Chunk& chunk() const { return builder_.chunks_[i_]; }
+    std::uint32_t child() const { return chunk().children_by_shard[k_]; }
+    const Fingerprint& key() const { return chunk().keys_by_shard[k_]; }
+    void advance() {
+      if (++k_ < end_) return;
+      ++i_;
+      enter_chunk();
+    }
+
+   private:
+    void enter_chunk() {
+      for (; i_ < builder_.n_chunks_; ++i_) {
+        k_ = chunk().shard_ends[shard_];
+        end_ = chunk().shard_ends[shard_ + 1];
+        if (k_ < end_) return;
+      }
+    }
+
+    Builder& builder_;
+    std::size_t shard_;
+    std::size_t i_ = 0;
+    std::uint32_t k_ = 0;
+    std::uint32_t end_ = 0;
+  };
+
   void add_root();
   bool has_splittable_box() const;
   Ending expand_layer(std::size_t depth);
@@ -122,8 +153,9 @@ class Builder {
   void sort_by_shard(Chunk& chunk);
   void look_up(std::size_t shard);
   void place_chunks();
-  void number_new_boxes(const Chunk& chunk);
-  void add_box(std::size_t id, std::span<const Cell> parent, const Test& test, bool is_left, Cell* cells);
+  void number_new_boxes(const Chunk& chunk, std::vector<Cell>& scratch);
+  void select_cells(std::span<const Cell> parent, const Test& test, bool is_left, Cell* selected) const;
+  void add_up(std::span<const Cell> box, double* statistics) const;
   void store_splits(const Chunk& chunk);
   FrontierBlock& block_for_new_boxes();
   std::size_t n_bytes(std::size_t n_boxes, std::size_t n_splits, std::size_t n_next_cells) const;
@@ -135,7 +167,8 @@ class Builder {
   std::size_t max_bytes_;
   Workers& workers_;
   Progress& progress_;
-  std::vector<SplitFinder> finders_;
+  std::vector<SplitFinder> finders_;        // one a worker, as the next
+  std::vector<std::vector<Cell>> scratch_;  // the cells of one box, and one more
   std::array<TableShard, kShards> table_;
   Graph graph_;
   std::vector<std::unique_ptr<FrontierBlock>> frontier_;
@@ -157,12 +190,12 @@ void Builder::add_root() {
   graph_.n_cells.resize(1);
   graph_.n_cells[0] = static_cast<std::uint32_t>(cells_.n_cells);
   graph_.statistics.resize(cells_.n_statistics);
-  graph_.statistics.fill(0);
+  std::fill_n(graph_.statistics.data(), cells_.n_statistics, 0.0);
   for (std::size_t i = 0; i < cells_.n_cells * cells_.n_statistics; ++i) {
     graph_.statistics[i % cells_.n_statistics] += cells_.statistics[i];
   }
-  graph_.first_split.resize(2);
-  graph_.first_split.fill(0);
+  graph_.first_split.resize(1);
+  graph_.first_split[0] = 0;
   graph_.layer_ends.push_back(1);
   n_next_cells_ = cells_.n_cells;
   next_frontier_.push_back(std::move(block));
@@ -263,7 +296,8 @@ void Builder::expand_batch() {
   id_at_.resize(n_children);
   workers_.run(kShards, [&](std::size_t shard, std::size_t) { look_up(shard); });
   place_chunks();
-  workers_.run(n_chunks_, [&](std::size_t i, std::size_t) { number_new_boxes(chunks_[i]); });
+  workers_.run(n_chunks_,
+               [&](std::size_t i, std::size_t worker) { number_new_boxes(chunks_[i], scratch_[worker]); });
   workers_.run(n_chunks_, [&](std::size_t i, std::size_t) { store_splits(chunks_[i]); });
 }
 
@@ -292,9 +326,12 @@ void Builder::sort_by_shard(Chunk& chunk) {
   for (const Fingerprint& key : chunk.keys) ++next[shard_of(key) + 1];
   std::partial_sum(next.begin(), next.end(), next.begin());
   chunk.shard_ends = next;
-  chunk.by_shard.resize(chunk.keys.size());
+  chunk.children_by_shard.resize(chunk.keys.size());
+  chunk.keys_by_shard.resize(chunk.keys.size());
   for (std::uint32_t child = 0; child < chunk.keys.size(); ++child) {
-    chunk.by_shard[next[shard_of(chunk.keys[child])]++] = child;
+    const std::uint32_t place = next[shard_of(chunk.keys[child])]++;
+    chunk.children_by_shard[place] = child;
+    chunk.keys_by_shard[place] = chunk.keys[child];
   }
   chunk.ids.resize(chunk.keys.size());
   chunk.new_slots.resize(chunk.keys.size());
@@ -303,24 +340,29 @@ void Builder::sort_by_shard(Chunk& chunk) {
 void Builder::look_up(std::size_t shard) {
   TableShard& table = table_[shard];
   std::size_t n_keys = 0;
-  for (std::size_t i = 0; i < n_chunks_; ++i) n_keys += chunks_[i].shard_ends[shard + 1] - chunks_[i].shard_ends[shard];
-  table.reserve(n_keys);
   for (std::size_t i = 0; i < n_chunks_; ++i) {
-    Chunk& chunk = chunks_[i];
-    chunk.n_new[shard] = 0;
-    chunk.n_new_cells[shard] = 0;
-    const std::uint32_t end = chunk.shard_ends[shard + 1];
-    for (std::uint32_t k = chunk.shard_ends[shard]; k < end; ++k) {
-      table.prefetch(chunk.keys[chunk.by_shard[std::min<std::uint32_t>(k + kPrefetchDistance, end - 1)]]);
-      const std::uint32_t child = chunk.by_shard[k];
-      const BoxId position = kPending | static_cast<BoxId>(chunk.first_position + child);
-      BoxId& id = table.find_or_insert(chunk.keys[child], position);
-      chunk.ids[child] = id;
-      if (id != position) continue;
-      chunk.new_slots[child] = &id;
-      ++chunk.n_new[shard];
-      chunk.n_new_cells[shard] += chunk.n_cells[child];
+    n_keys += chunks_[i].shard_ends[shard + 1] - chunks_[i].shard_ends[shard];
+    chunks_[i].n_new[shard] = 0;
+    chunks_[i].n_new_cells[shard] = 0;
+  }
+  table.reserve(n_keys);
+  ShardCursor here(*this, shard);
+  ShardCursor ahead(*this, shard);  // a cache miss takes as long as a dozen look-ups
+  for (std::size_t k = 0; k < std::min(n_keys, kPrefetchDistance); ++k, ahead.advance()) table.prefetch(ahead.key());
+  for (std::size_t k = 0; k < n_keys; ++k, here.advance()) {
+    if (k + kPrefetchDistance < n_keys) {
+      table.prefetch(ahead.key());
+      ahead.advance();
     }
+    Chunk& chunk = here.chunk();
+    const std::uint32_t child = here.child();
+    const BoxId position = kPending | static_cast<BoxId>(chunk.first_position + child);
+    BoxId& id = table.find_or_insert(here.key(), position);
+    chunk.ids[child] = id;
+    if (id != position) continue;
+    chunk.new_slots[child] = &id;
+    ++chunk.n_new[shard];
+    chunk.n_new_cells[shard] += chunk.n_cells[child];
   }
 }
 
@@ -374,10 +416,10 @@ std::size_t Builder::n_bytes(std::size_t n_boxes, std::size_t n_splits, std::siz
   return n_boxes * per_box + n_splits * per_split + n_held_cells * sizeof(Cell);
 }
 
-void Builder::number_new_boxes(const Chunk& chunk) {
+void Builder::number_new_boxes(const Chunk& chunk, std::vector<Cell>& scratch) {
   FrontierBlock& block = *next_frontier_.back();
   std::size_t id = chunk.first_new_id;
-  std::size_t cell = chunk.first_new_cell;
+  std::size_t first_cell = chunk.first_new_cell;
   std::size_t split = 0;
   for (std::size_t i = 0; i < chunk.n_splits.size(); ++i) {
     const std::span<const Cell> parent = chunk.block->box(chunk.first_box + i);
@@ -387,21 +429,31 @@ void Builder::number_new_boxes(const Chunk& chunk) {
         id_at_[chunk.first_position + child] = static_cast<BoxId>(id);
         *chunk.new_slots[child] = static_cast<BoxId>(id);
         graph_.n_cells[id] = chunk.n_cells[child];
-        add_box(id, parent, chunk.tests[split], child == 2 * split, keeps_cells_ ? &block.cells[cell] : nullptr);
-        cell += chunk.n_cells[child];
-        if (keeps_cells_) block.ends[block.ends.size() - (graph_.n_boxes() - id)] = cell;
+        select_cells(parent, chunk.tests[split], child == 2 * split, scratch.data());
+        const std::span<const Cell> box(scratch.data(), chunk.n_cells[child]);
+        add_up(box, graph_.statistics.data() + id * cells_.n_statistics);
+        if (keeps_cells_) {
+          std::copy(box.begin(), box.end(), block.cells.data() + first_cell);
+          first_cell += box.size();
+          block.ends[block.ends.size() - (graph_.n_boxes() - id)] = first_cell;
+        }
         ++id;
       }
     }
   }
 }
 
-void Builder::add_box(std::size_t id, std::span<const Cell> parent, const Test& test, bool is_left, Cell* cells) {
-  double* statistics = graph_.statistics.data() + id * cells_.n_statistics;
+// Writes the cells of the parent that answer the test as told; one cell more may be overwritten behind them.
+void Builder::select_cells(std::span<const Cell> parent, const Test& test, bool is_left, Cell* selected) const {
+  for (const Cell cell : parent) {  // without a branch: it would be mispredicted for every other cell
+    *selected = cell;
+    selected += (cells_.row(cell)[test.feature] <= test.lower) == is_left ? 1 : 0;
+  }
+}
+
+void Builder::add_up(std::span<const Cell> box, double* statistics) const {
   std::fill_n(statistics, cells_.n_statistics, 0.0);
-  for (const Cell cell : parent) {
-    if ((cells_.row(cell)[test.feature] <= test.lower) != is_left) continue;
-    if (cells != nullptr) *cells++ = cell;
+  for (const Cell cell : box) {
     const double* added = cells_.statistics + cell * cells_.n_statistics;
     for (std::size_t k = 0; k < cells_.n_statistics; ++k) statistics[k] += added[k];
   }

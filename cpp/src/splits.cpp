@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <bit>
+#include <utility>
 
 namespace bcart {
 namespace {
 
 constexpr std::size_t kMaxMaskCells = 64;
+constexpr std::size_t kMaxTinyBox = 7;
 constexpr std::size_t kMaxSmallBox = 20;  // beyond, 2^(cells-1) bipartitions bound nothing
 
 // Transposes an 8 x 8 matrix of bits, one row a byte (Warren, Hacker's Delight, 7-3).
@@ -20,26 +22,6 @@ std::uint64_t transpose_bits(std::uint64_t x) {
 }
 
 }  // namespace
-
-SeenBipartitions::SeenBipartitions(std::size_t max_size) : slots_(std::bit_ceil(2 * max_size + 2)) {
-  used_.reserve(max_size);
-}
-
-bool SeenBipartitions::insert(const Fingerprint& side) {
-  const std::size_t mask = slots_.size() - 1;
-  std::size_t slot = (side.low * 0x9e3779b97f4a7c15ULL >> 32) & mask;
-  for (; slots_[slot] != Fingerprint{}; slot = (slot + 1) & mask) {
-    if (slots_[slot] == side) return false;
-  }
-  slots_[slot] = side;
-  used_.push_back(slot);
-  return true;
-}
-
-void SeenBipartitions::clear() {
-  for (const std::size_t slot : used_) slots_[slot] = {};
-  used_.clear();
-}
 
 SplitRules::SplitRules(const Cells& cells, const Family& family)
     : cells_(cells), family_(family), fingerprints_(cell_fingerprints(cells.n_cells)) {
@@ -69,6 +51,7 @@ std::size_t SplitRules::max_splits(std::size_t n_cells) const {
 SplitFinder::SplitFinder(const SplitRules& rules)
     : rules_(rules),
       seen_(rules.n_cuts_),
+      seen_masks_(rules.n_cuts_),
       columns_(kMaxMaskCells / 8 * rules.n_words_ * 64),
       bin_sums_(rules.n_cuts_ + rules.cells_.n_features),
       bin_weights_(bin_sums_.size()),
@@ -142,6 +125,12 @@ const std::vector<Split>& SplitFinder::find_by_masks(std::span<const Cell> box) 
   if (!is_splittable(box)) return splits_;
   transpose_answers(box);
   const std::uint64_t all = ~std::uint64_t{0} >> (64 - box.size());
+  std::uint64_t seen_tiny = 0;  // in boxes of up to seven cells, bit k: the side with mask 2 k was met
+  const auto is_new = [&](std::uint64_t side) {
+    if (box.size() > kMaxTinyBox) return seen_masks_.insert(side);
+    const std::uint64_t bit = std::uint64_t{1} << side / 2;
+    return (std::exchange(seen_tiny, seen_tiny | bit) & bit) == 0;
+  };
   for (std::uint32_t f = 0; f < rules_.cells_.n_features; ++f) {
     const std::size_t first = rules_.first_cut_[f];
     const auto n_cuts = static_cast<std::uint32_t>(rules_.first_cut_[f + 1] - first);
@@ -150,14 +139,12 @@ const std::vector<Split>& SplitFinder::find_by_masks(std::span<const Cell> box) 
     for (std::uint32_t code = 0; code <= n_cuts && below != all; ++code) {
       const std::uint64_t mask = code < n_cuts ? mask_of(first + code) : all;
       if (mask == below) continue;
-      if (below != 0 && seen_.insert({(below & 1) != 0 ? all ^ below : below, 0})) {
-        emit_mask(box, below, all, {f, lower, code});
-      }
+      if (below != 0 && is_new((below & 1) != 0 ? all ^ below : below)) emit_mask(box, below, all, {f, lower, code});
       below = mask;
       lower = code;
     }
   }
-  seen_.clear();
+  seen_masks_.clear();
   return splits_;
 }
 

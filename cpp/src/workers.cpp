@@ -11,7 +11,7 @@ namespace bcart {
 namespace {
 
 constexpr auto kPollInterval = std::chrono::milliseconds(50);
-constexpr int kSpins = 4000;  // a few dozen microseconds: about the gap between two steps of a batch
+constexpr int kSpins = 2000;  // some dozen microseconds: about the gap between two steps of a batch
 
 void relax() {
 #if defined(__x86_64__)

@@ -1,6 +1,7 @@
 // S(N): the splits of one box.
 #pragma once
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -19,15 +20,33 @@ struct Split {
   Fingerprint right;
 };
 
-// The set of bipartitions of one box met so far, each named by its side without the box's first cell.
-class SeenBipartitions {
+// The bipartitions of one box met so far, each named by its side without the box's first cell: by the fingerprint of
+// that side, or by the mask of its cells. A zero key marks a free slot.
+template <class Key>
+class SeenSides {
  public:
-  explicit SeenBipartitions(std::size_t max_size);
-  bool insert(const Fingerprint& side);
-  void clear();
+  explicit SeenSides(std::size_t max_size) : slots_(std::bit_ceil(2 * max_size + 2)) { used_.reserve(max_size); }
+
+  bool insert(const Key& side) {
+    const std::size_t mask = slots_.size() - 1;
+    std::size_t slot = (word(side) * 0x9e3779b97f4a7c15ULL >> 32) & mask;
+    for (; slots_[slot] != Key{}; slot = (slot + 1) & mask) {
+      if (slots_[slot] == side) return false;
+    }
+    slots_[slot] = side;
+    used_.push_back(slot);
+    return true;
+  }
+  void clear() {
+    for (const std::size_t slot : used_) slots_[slot] = Key{};
+    used_.clear();
+  }
 
  private:
-  std::vector<Fingerprint> slots_;  // a zero fingerprint marks a free slot
+  static std::uint64_t word(std::uint64_t mask) { return mask; }
+  static std::uint64_t word(const Fingerprint& fingerprint) { return fingerprint.low; }
+
+  std::vector<Key> slots_;
   std::vector<std::size_t> used_;
 };
 
@@ -72,7 +91,8 @@ class SplitFinder {
   void emit_mask(std::span<const Cell> box, std::uint64_t mask, std::uint64_t all, const Test& test);
 
   const SplitRules& rules_;
-  SeenBipartitions seen_;
+  SeenSides<Fingerprint> seen_;
+  SeenSides<std::uint64_t> seen_masks_;
   std::vector<Split> splits_;
   Fingerprint total_;
   double total_weight_ = 0;
