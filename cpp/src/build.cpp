@@ -238,6 +238,7 @@ void Builder::expand_blocks() {
 void Builder::end_at(std::size_t depth, Ending ending) {
   graph_.max_depth = depth;
   graph_.ending = ending;
+  graph_.n_boxes_found = std::max(progress_.n_boxes, graph_.n_boxes());
   const std::size_t n_boxes = graph_.layer_ends.back();
   n_expanded_ = depth == 0 ? 0 : graph_.layer_ends[depth - 1];
   const std::size_t n_splits = graph_.first_split[n_expanded_];
@@ -391,6 +392,9 @@ void Builder::place_chunks() {
     n_new_cells = std::accumulate(chunk.n_new_cells.begin(), chunk.n_new_cells.end(), n_new_cells);
   }
   n_next_cells_ += n_new_cells;
+  progress_.n_boxes = n_boxes;
+  progress_.n_splits = n_splits;
+  progress_.n_expanded = n_expanded_ - graph_.layer_ends[progress_.depth] + progress_.layer_size;
   progress_.n_bytes = n_bytes(n_boxes, n_splits, n_next_cells_);
   if (progress_.n_bytes > max_bytes_ || n_boxes > kMaxBoxes) throw BytesExceeded();
   if (keeps_cells_) {
@@ -403,8 +407,6 @@ void Builder::place_chunks() {
   graph_.tests.resize(n_splits);
   graph_.left.resize(n_splits);
   graph_.right.resize(n_splits);
-  progress_.n_boxes = n_boxes;
-  progress_.n_splits = n_splits;
 }
 
 // A formula of what was found, not of how: the depth reached within a budget does not depend on the threads.

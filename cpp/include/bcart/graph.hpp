@@ -1,6 +1,7 @@
 // All boxes and splits of a family of trees, in flat arrays.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -60,6 +61,7 @@ struct Graph {
   std::vector<std::size_t> order_ends;   // within order: boxes of equal cell count, which do not depend on each other
   std::optional<std::size_t> max_depth;  // none: every tree of the family is here
   Ending ending = Ending::complete;
+  std::size_t n_boxes_found = 0;  // with those of a layer that was not finished, and is not here
 
   std::size_t n_boxes() const { return n_cells.size(); }
   std::size_t n_splits() const { return left.size(); }

@@ -1,0 +1,113 @@
+#include "bcart/graph.hpp"
+
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/vector.h>
+
+#include <chrono>
+
+#include "bindings.hpp"
+
+namespace bcart::bindings {
+namespace {
+
+using namespace nb::literals;
+
+Clock::time_point deadline_in(std::optional<double> seconds) {
+  if (!seconds) return Clock::time_point::max();
+  return Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(*seconds));
+}
+
+Graph build(const Input<Code, 2>& codes, const std::vector<std::size_t>& n_bins, const Input<double, 2>& statistics,
+            const Input<double, 1>& weights, std::optional<std::size_t> max_depth, double min_samples_leaf,
+            double min_samples_split, std::size_t max_bytes, std::optional<double> seconds, std::size_t n_workers,
+            nb::object on_progress) {
+  const Cells cells{codes.shape(0), codes.shape(1), statistics.shape(1), codes.data(), statistics.data(),
+                    weights.data(), n_bins};
+  const Family family{max_depth, min_samples_leaf, min_samples_split};
+  PythonMonitor monitor(std::move(on_progress));
+  const nb::gil_scoped_release no_gil;
+  Workers workers(n_workers, monitor, deadline_in(seconds));
+  return build_graph(cells, family, max_bytes, workers, monitor.progress);
+}
+
+template <class T>
+Array<T> copy(const T* data, std::size_t size) {
+  Array<T> array(size);
+  std::copy(data, data + size, array.data());
+  return array;
+}
+
+// The inverse of reading a graph's properties one by one, as pickling does.
+Graph restore(std::vector<std::size_t> n_bins, std::vector<std::size_t> layer_ends,
+              const Input<std::uint64_t, 1>& first_split, const Input<std::uint32_t, 1>& n_cells,
+              const Input<double, 2>& statistics, const Input<std::uint32_t, 1>& tests,
+              const Input<BoxId, 1>& left, const Input<BoxId, 1>& right, std::optional<std::size_t> max_depth,
+              Ending ending) {
+  Graph graph;
+  graph.n_statistics = statistics.shape(1);
+  graph.layer_ends = std::move(layer_ends);
+  graph.first_split = copy(first_split.data(), first_split.size());
+  graph.n_cells = copy(n_cells.data(), n_cells.size());
+  graph.statistics = copy(statistics.data(), statistics.size());
+  graph.tests = TestArray(TestNumbers(n_bins).size());
+  graph.tests.resize(tests.size());
+  for (std::size_t i = 0; i < tests.size(); ++i) graph.tests.set(i, tests.data()[i]);
+  graph.left = copy(left.data(), left.size());
+  graph.right = copy(right.data(), right.size());
+  graph.n_bins = std::move(n_bins);
+  graph.max_depth = max_depth;
+  graph.ending = ending;
+  graph.sort_boxes();
+  return graph;
+}
+
+nb::object tests_view(const Graph& graph) {
+  if (graph.tests.is_narrow()) return nb::cast(view(graph.tests.narrow().data(), graph.n_splits()));
+  return nb::cast(view(graph.tests.wide().data(), graph.n_splits()));
+}
+
+Output<double, 2> statistics_view(const Graph& graph) {
+  return Output<double, 2>(graph.statistics.data(), {graph.n_boxes(), graph.n_statistics}, nb::handle());
+}
+
+}  // namespace
+
+void bind_graph(nb::module_& module) {
+  nb::enum_<Ending>(module, "Ending")
+      .value("COMPLETE", Ending::complete)
+      .value("MAX_DEPTH", Ending::max_depth)
+      .value("MEMORY", Ending::memory)
+      .value("TIME", Ending::time);
+
+  const auto internal = nb::rv_policy::reference_internal;
+  nb::class_<Graph>(module, "Graph")
+      .def_prop_ro("n_boxes", &Graph::n_boxes)
+      .def_prop_ro("n_splits", &Graph::n_splits)
+      .def_prop_ro("n_bins", [](const Graph& graph) { return graph.n_bins; })
+      .def_prop_ro("layer_ends", [](const Graph& graph) { return graph.layer_ends; })
+      .def_prop_ro("max_depth", [](const Graph& graph) { return graph.max_depth; })
+      .def_prop_ro("n_boxes_found", [](const Graph& graph) { return graph.n_boxes_found; })
+      .def_prop_ro("ending", [](const Graph& graph) { return graph.ending; })
+      .def_prop_ro(
+          "first_split", [](const Graph& g) { return view(g.first_split.data(), g.first_split.size()); }, internal)
+      .def_prop_ro("n_cells", [](const Graph& g) { return view(g.n_cells.data(), g.n_boxes()); }, internal)
+      .def_prop_ro("statistics", &statistics_view, internal)
+      .def_prop_ro("tests", &tests_view, internal)
+      .def_prop_ro("left", [](const Graph& g) { return view(g.left.data(), g.n_splits()); }, internal)
+      .def_prop_ro("right", [](const Graph& g) { return view(g.right.data(), g.n_splits()); }, internal)
+      .def(
+          "test",
+          [](const Graph& graph, std::size_t split) {
+            const Test test = TestNumbers(graph.n_bins).test(graph.tests[split]);
+            return nb::make_tuple(test.feature, test.lower, test.upper);
+          },
+          "split"_a, "The test of a split: feature, and the codes below and above the gap.");
+
+  module.def("build_graph", &build, "codes"_a, "n_bins"_a, "statistics"_a, "weights"_a, "max_depth"_a.none(),
+             "min_samples_leaf"_a, "min_samples_split"_a, "max_bytes"_a, "seconds"_a.none(), "n_workers"_a,
+             "on_progress"_a.none());
+  module.def("restore_graph", &restore, "n_bins"_a, "layer_ends"_a, "first_split"_a, "n_cells"_a, "statistics"_a,
+             "tests"_a, "left"_a, "right"_a, "max_depth"_a.none(), "ending"_a);
+}
+
+}  // namespace bcart::bindings

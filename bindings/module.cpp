@@ -1,0 +1,10 @@
+#include "bindings.hpp"
+
+NB_MODULE(_core, module) {
+  using namespace bcart::bindings;
+  module.doc() = "The native engine of bcart. Not public: use the names in `bcart`.";
+  bind_graph(module);
+  bind_leaf(module);
+  bind_sweep(module);
+  bind_derivations(module);
+}

@@ -1,0 +1,126 @@
+"""Distinct rows of codes with their added-up statistics: all that the mathematics sees of the data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from bcart.errors import InvalidDataError
+
+FloatArray = npt.NDArray[np.float64]
+CodeArray = npt.NDArray[np.uint8]
+
+_COLUMNS_PER_STEP = 4
+
+
+@dataclass(frozen=True, eq=False)
+class Cells:
+    """The cells of a table.
+
+    Parameters
+    ----------
+    codes : array of shape (n_cells, n_features), integers from 0 to 254
+        Bin codes; no two rows alike.
+    statistics : array of shape (n_cells, n_statistics)
+        Sums over the rows of each cell; for classification the (weighted) class counts.
+    weights : array of shape (n_cells,), optional
+        Total weight of the rows of each cell, by default the sum of its statistics.
+
+    Examples
+    --------
+    A billion rows in two cells cost what two rows cost:
+
+    >>> cells = Cells(codes=[[0], [1]], statistics=[[7e8, 1e8], [1e8, 1e8]])
+    >>> cells.n_cells, cells.weights.sum()
+    (2, np.float64(1000000000.0))
+    """
+
+    codes: CodeArray
+    statistics: FloatArray
+    weights: FloatArray | None = None
+
+    def __post_init__(self) -> None:
+        codes = _as_codes(self.codes)
+        statistics = np.array(self.statistics, dtype=np.float64, order="C", ndmin=2)
+        weights = statistics.sum(axis=1) if self.weights is None else np.array(self.weights, dtype=np.float64)
+        if len(statistics) != len(codes) or weights.shape != (len(codes),):
+            raise InvalidDataError(
+                f"{len(codes)} rows of codes need as many statistics and weights, got {len(statistics)} and {weights.shape}"
+            )
+        if not np.isfinite(statistics).all() or not (np.isfinite(weights) & (weights > 0)).all():
+            raise InvalidDataError("statistics of cells must be finite, and their weights finite and positive")
+        if len(np.unique(_group(codes))) < len(codes):
+            raise InvalidDataError("two cells have the same codes; add up rows with Cells.from_rows")
+        for name, array in (("codes", codes), ("statistics", statistics), ("weights", weights)):
+            array.flags.writeable = False
+            object.__setattr__(self, name, array)
+
+    @classmethod
+    def from_rows(
+        cls, codes: npt.ArrayLike, statistics: npt.ArrayLike, sample_weight: npt.ArrayLike | None = None
+    ) -> Cells:
+        """Add up rows with equal codes; rows of weight zero are absent.
+
+        Parameters
+        ----------
+        codes : array of shape (n_rows, n_features)
+        statistics : array of shape (n_rows, n_statistics)
+            Statistics of each row alone, for classification a 1 in the column of its class.
+        sample_weight : array of shape (n_rows,), optional
+        """
+        row_codes, row_statistics = _as_codes(codes), np.asarray(statistics, dtype=np.float64)
+        weights = as_weights(sample_weight, len(row_codes))
+        present = weights > 0
+        if not present.any():
+            raise InvalidDataError("there are no rows with a positive weight")
+        row_codes, row_statistics, weights = row_codes[present], row_statistics[present], weights[present]
+        _, first, group = np.unique(_group(row_codes), return_index=True, return_inverse=True)
+        sums = [np.bincount(group, weights=column * weights) for column in row_statistics.T]
+        return cls(row_codes[first], np.stack(sums, axis=1), np.bincount(group, weights=weights))
+
+    @property
+    def n_cells(self) -> int:
+        """Number of cells."""
+        return len(self.codes)
+
+    @property
+    def n_bins(self) -> tuple[int, ...]:
+        """Number of codes of each feature."""
+        return tuple(int(code) + 1 for code in self.codes.max(axis=0))
+
+
+def as_weights(sample_weight: npt.ArrayLike | None, n_rows: int) -> FloatArray:
+    """Return one finite, non-negative weight a row, 1 by default."""
+    if sample_weight is None:
+        return np.ones(n_rows)
+    weights = np.asarray(sample_weight, dtype=np.float64)
+    if weights.shape != (n_rows,):
+        raise InvalidDataError(f"sample_weight has shape {weights.shape}, expected ({n_rows},): one weight a row")
+    if not (np.isfinite(weights) & (weights >= 0)).all():
+        row = int(np.flatnonzero(~(np.isfinite(weights) & (weights >= 0)))[0])
+        raise InvalidDataError(
+            f"sample_weight contains {weights[row]} (row {row}); weights must be finite and not negative, zero drops a row"
+        )
+    return weights
+
+
+def _as_codes(codes: npt.ArrayLike) -> CodeArray:
+    array = np.asarray(codes)
+    if array.ndim != 2 or 0 in array.shape or not np.issubdtype(array.dtype, np.integer):
+        raise InvalidDataError(f"codes must be a table of whole numbers, got shape {array.shape} of {array.dtype}")
+    if array.min() < 0 or array.max() > 254:
+        raise InvalidDataError(f"codes must lie between 0 and 254, got {array.min()} to {array.max()}")
+    return np.array(array, dtype=np.uint8, order="C")
+
+
+def _group(codes: CodeArray) -> npt.NDArray[np.intp]:
+    """Number rows so that equal rows get equal numbers, in lexicographic order."""
+    group = np.zeros(len(codes), dtype=np.intp)
+    for start in range(0, codes.shape[1], _COLUMNS_PER_STEP):
+        packed = group.astype(np.uint64)
+        for column in codes[:, start : start + _COLUMNS_PER_STEP].T:
+            packed = packed << np.uint64(8) | column
+        group = np.unique(packed, return_inverse=True)[1].ravel()
+    return group

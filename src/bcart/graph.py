@@ -1,0 +1,187 @@
+"""All boxes and splits of a family of trees."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from bcart import _core
+from bcart.cells import Cells
+from bcart.errors import DepthLimitedWarning, InvalidModelError, MemoryBudgetError, TimeBudgetError
+from bcart.limits import Limits, format_bytes
+
+_REMEDIES = "lower max_bins, set max_depth or min_samples_leaf, or raise "
+
+
+@dataclass(frozen=True)
+class Family:
+    """Which trees are looked at.
+
+    Parameters
+    ----------
+    max_depth : int or None
+        Most tests on a way from the root to a leaf.
+    min_samples_leaf, min_samples_split : float
+        Least total weight of the rows in a leaf, and in a box that may be split.
+    """
+
+    max_depth: int | None = None
+    min_samples_leaf: float = 1
+    min_samples_split: float = 2
+
+    def __post_init__(self) -> None:
+        depth = self.max_depth
+        if depth is not None and (isinstance(depth, bool) or not isinstance(depth, (int, np.integer)) or depth < 1):
+            raise InvalidModelError(f"max_depth={depth!r} must be a positive whole number, or None for no limit")
+        for name in ("min_samples_leaf", "min_samples_split"):
+            if not 0 < getattr(self, name) < np.inf:
+                raise InvalidModelError(f"{name}={getattr(self, name)!r} must be a positive number of (weighted) rows")
+
+
+class Progress(NamedTuple):
+    """How far a build is."""
+
+    depth: int
+    n_boxes: int
+    n_splits: int
+    n_expanded: int
+    layer_size: int
+    n_bytes: int
+
+
+class Graph:
+    """The graph of boxes that `build_graph` makes; immutable.
+
+    Attributes
+    ----------
+    cells : Cells
+    family : Family
+    core : native arrays
+    """
+
+    def __init__(self, cells: Cells, family: Family, core: _core.Graph) -> None:
+        self.cells = cells
+        self.family = family
+        self.core = core
+
+    @property
+    def n_boxes(self) -> int:
+        """Number of boxes, those of a single cell included."""
+        return self.core.n_boxes
+
+    @property
+    def n_splits(self) -> int:
+        """Number of splits of all boxes together."""
+        return self.core.n_splits
+
+    @property
+    def max_depth(self) -> int | None:
+        """Depth up to which the graph holds all trees of the family; None if it holds all."""
+        return self.core.max_depth
+
+    def splits_of(self, box: int) -> range:
+        """Return the numbers of the splits of a box."""
+        first = self.core.first_split
+        return range(int(first[box]), int(first[box + 1]))
+
+    def find_split(
+        self, box: int, cells: npt.NDArray[np.intp], is_left: npt.NDArray[np.bool_]
+    ) -> tuple[int, int] | None:
+        """Return the children of `box` that hold its left and its other cells; None if it has no such split."""
+        for split in self.splits_of(box):
+            feature, lower, _ = self.core.test(split)
+            below = self.cells.codes[cells, feature] <= lower
+            children = int(self.core.left[split]), int(self.core.right[split])
+            if np.array_equal(below, is_left):
+                return children
+            if np.array_equal(below, ~is_left):
+                return children[::-1]
+        return None
+
+    def __copy__(self) -> Graph:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Graph:
+        return self
+
+    def __reduce__(self) -> tuple[Callable[..., Graph], tuple[Any, ...]]:
+        core = self.core
+        arrays = (core.first_split, core.n_cells, core.statistics, core.tests, core.left, core.right)
+        state = (core.n_bins, core.layer_ends, *map(np.asarray, arrays), core.max_depth, core.ending.name)
+        return _restore, (self.cells, self.family, state)
+
+    def __repr__(self) -> str:
+        depth = "all trees" if self.max_depth is None else f"trees up to depth {self.max_depth}"
+        return f"<Graph of {depth}: {self.cells.n_cells:,} cells, {self.n_boxes:,} boxes, {self.n_splits:,} splits>"
+
+
+def _restore(cells: Cells, family: Family, state: tuple[Any, ...]) -> Graph:
+    n_bins, layer_ends, first_split, n_cells, statistics, tests, left, right, max_depth, ending = state
+    core = _core.restore_graph(
+        n_bins, layer_ends, first_split, n_cells, statistics, tests.astype(np.uint32), left, right, max_depth,
+        getattr(_core.Ending, ending),
+    )  # fmt: skip
+    return Graph(cells, family, core)
+
+
+def build_graph(
+    cells: Cells,
+    family: Family | None = None,
+    limits: Limits | None = None,
+    on_progress: Callable[[Progress], object] | None = None,
+) -> Graph:
+    """List all boxes and splits of a family of trees, layer by layer.
+
+    When a limit would be crossed, the deepest complete layer stands: the graph then holds every tree of the family up
+    to `Graph.max_depth`, and a `DepthLimitedWarning` says so.
+
+    Parameters
+    ----------
+    cells : Cells
+    family : Family, optional
+    limits : Limits, optional
+    on_progress : callable, optional
+        Called now and then (at most every 50 ms) with a `Progress`; an exception ends the build.
+
+    Raises
+    ------
+    MemoryBudgetError, TimeBudgetError
+        If not even trees of depth 1 can be listed within the limits.
+
+    Examples
+    --------
+    >>> build_graph(Cells(codes=[[0], [1], [2]], statistics=[[1, 0], [0, 1], [1, 0]]))
+    <Graph of all trees: 3 cells, 6 boxes, 4 splits>
+    """
+    family, limits = family or Family(), limits or Limits()
+    report = None if on_progress is None else lambda *counts: on_progress(Progress(*counts))
+    core = _core.build_graph(
+        cells.codes, list(cells.n_bins), cells.statistics, cells.weights, family.max_depth, family.min_samples_leaf,
+        family.min_samples_split, limits.n_bytes, limits.seconds, limits.n_workers, report,
+    )  # fmt: skip
+    _report_ending(core, limits)
+    return Graph(cells, family, core)
+
+
+def _report_ending(core: _core.Graph, limits: Limits) -> None:
+    if core.ending == _core.Ending.MEMORY:
+        error: type[Exception] = MemoryBudgetError
+        budget, remedy = f"more than max_memory={format_bytes(limits.n_bytes)}", f"{_REMEDIES}max_memory"
+    elif core.ending == _core.Ending.TIME:
+        error = TimeBudgetError
+        budget, remedy = f"longer than time_limit={limits.time_limit:g} s", f"{_REMEDIES}time_limit"
+    else:
+        return
+    if core.max_depth == 0:
+        raise error(f"listing the trees of depth 1 alone takes {budget}; {remedy}")
+    warnings.warn(
+        f"listing all trees takes {budget} ({core.n_boxes_found:,} boxes met on the way to depth {core.max_depth + 1}); "
+        f"the posterior is exact for trees up to depth {core.max_depth}. To go deeper: {remedy}",
+        DepthLimitedWarning,
+        stacklevel=4,
+    )

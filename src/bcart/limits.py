@@ -1,0 +1,102 @@
+"""How much memory, time and how many threads a computation may use."""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+from dataclasses import dataclass
+
+from bcart.errors import InvalidModelError
+
+DEFAULT_MAX_MEMORY = "1.5GB"
+
+_UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "KIB": 2**10, "MIB": 2**20, "GIB": 2**30}
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Limits that hold.
+
+    Parameters
+    ----------
+    max_memory : int or str
+        Bytes that a graph may take while it is built, as a number or like ``"1.5GB"``.
+    time_limit : float or None
+        Seconds that building may take.
+    n_jobs : int or None
+        Threads. None means all cores this process may use, or fewer if ``OMP_NUM_THREADS`` says so (as it does within
+        joblib's workers); negative numbers count from the number of cores, -1 being all.
+
+    Examples
+    --------
+    >>> Limits(max_memory="2GB", n_jobs=1)
+    Limits(max_memory=2000000000, time_limit=None, n_jobs=1)
+    """
+
+    max_memory: int | str = DEFAULT_MAX_MEMORY
+    time_limit: float | None = None
+    n_jobs: int | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "max_memory", parse_bytes(self.max_memory))
+        if self.time_limit is not None and not self.time_limit > 0:
+            raise InvalidModelError(f"time_limit={self.time_limit!r} must be a positive number of seconds, or None")
+        if self.n_jobs == 0:
+            raise InvalidModelError("n_jobs=0 makes no sense; use None or -1 for all cores, or a positive number")
+
+    @property
+    def n_bytes(self) -> int:
+        """The memory limit in bytes."""
+        return int(self.max_memory)
+
+    @property
+    def seconds(self) -> float | None:
+        """The time limit as the core takes it."""
+        return None if self.time_limit is None or math.isinf(self.time_limit) else float(self.time_limit)
+
+    @property
+    def n_workers(self) -> int:
+        """The number of threads that `n_jobs` stands for here and now."""
+        n_cores = _n_usable_cores()
+        if self.n_jobs is None:
+            return min(n_cores, _positive_int(os.environ.get("OMP_NUM_THREADS")) or n_cores)
+        return self.n_jobs if self.n_jobs > 0 else max(1, n_cores + 1 + self.n_jobs)
+
+
+def parse_bytes(amount: int | str) -> int:
+    """Turn a number of bytes, or text like ``"500MB"``, into a number of bytes.
+
+    Examples
+    --------
+    >>> parse_bytes("0.5 GB")
+    500000000
+    """
+    match = re.fullmatch(r"\s*(\d+\.?\d*(?:[eE]\+?\d+)?)\s*([a-zA-Z]*)\s*", str(amount))
+    if isinstance(amount, bool) or match is None or match[2].upper() not in _UNITS:
+        raise InvalidModelError(f"max_memory={amount!r} is not a number of bytes; write for example 2_000_000_000 or '2GB'")
+    return int(float(match[1]) * _UNITS[match[2].upper()])
+
+
+def format_bytes(n_bytes: int) -> str:
+    """Write a number of bytes for a person.
+
+    Examples
+    --------
+    >>> format_bytes(1_234_567_890)
+    '1.2 GB'
+    """
+    for unit, size in (("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
+        if n_bytes >= size:
+            return f"{n_bytes / size:.1f} {unit}"
+    return f"{n_bytes} bytes"
+
+
+def _n_usable_cores() -> int:
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def _positive_int(text: str | None) -> int | None:
+    return int(text) if text is not None and text.isdigit() and int(text) > 0 else None
