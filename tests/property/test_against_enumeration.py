@@ -99,6 +99,32 @@ def test_ties_for_the_map_tree_go_to_the_first_of_the_list(problem):
 
 
 @hundreds
+@given(problems())
+def test_the_rules_of_each_box_sum_to_one(problem):
+    posterior = fit(problem).posterior_
+    for box in range(posterior.n_boxes):
+        stop, splits = posterior.rule_probabilities(box)
+        assert stop + splits.sum() == close(1.0)
+    for splits_left in range(0 if posterior.max_depth is None else posterior.max_depth + 1):
+        stop, splits = posterior.rule_probabilities(0, splits_left)
+        assert stop + splits.sum() == close(1.0)
+
+
+@hundreds
+@given(problems())
+def test_the_rules_of_the_root_are_the_first_steps_of_all_trees(problem):
+    listed = enumerate_problem(problem)
+    # The list is ordered, so the first steps come in the order of the rules.
+    first_steps: dict[tuple[int, float], float] = {}
+    for tree, probability in zip(listed.trees[1:], listed.probabilities[1:], strict=True):
+        test = (int(tree.feature[0]), float(tree.threshold[0]))
+        first_steps[test] = first_steps.get(test, 0.0) + probability
+    stop, splits = fit(problem).posterior_.rule_probabilities()
+    assert stop == close(listed.probabilities[0])
+    np.testing.assert_allclose(splits, list(first_steps.values()), rtol=1e-10, atol=1e-12)
+
+
+@hundreds
 @given(problems(), st.integers(0, 2**32 - 1))
 def test_samples_are_among_the_listed_trees(problem, seed):
     listed = {tree: tree for tree in enumerate_problem(problem).trees}

@@ -176,6 +176,7 @@ class EnumeratedPosterior:
         return sum(weighted, start=np.zeros(len(self.classes)))
 
     def __repr__(self) -> str:
+        """Summarise the list in a line."""
         return f"<EnumeratedPosterior: {self.n_trees} trees, log evidence {self.log_evidence:.6g}>"
 
     def _tree(self, index: int) -> Tree:
@@ -215,7 +216,6 @@ def enumerate_posterior(
     X : array of shape (n_rows, n_features)
         Finite numbers. Nothing is binned: the distinct values of a column are its bins.
     y : array of shape (n_rows,)
-        Class labels.
     sample_weight : array of shape (n_rows,), optional
         Weights of the rows, 1 unless given. A row of weight 0 is absent, with its values and its label.
     log_phi : float
@@ -316,7 +316,7 @@ def _bipartitions(cells: _Cells, box: int) -> Iterator[_Node]:
 
 def _midpoint(below: float, above: float) -> float:
     """Return a threshold that has `below` on its left and `above` on its right, halfway if rounding allows it."""
-    middle = below + (above - below) / 2
+    middle = below / 2 + above / 2
     return middle if below < middle <= above else above
 
 

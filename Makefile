@@ -1,0 +1,63 @@
+# Every command sets up what it needs in .venv; only Python, a C++20 compiler and make have to be there.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+SOURCES := pyproject.toml CMakeLists.txt $(wildcard cpp/include/bcart/*.hpp cpp/src/*.cpp bindings/*)
+CXX_FILES := $(wildcard cpp/include/bcart/*.hpp cpp/src/*.cpp cpp/tests/*.hpp cpp/tests/*.cpp bindings/*)
+PIP_INSTALL := $(BIN)/pip install --quiet --disable-pip-version-check
+
+.PHONY: demo test test-slow lint format cpp-test sanitize bench stubs clean
+
+demo: $(VENV)/.installed
+	$(BIN)/python -m bcart.demo
+
+test: lint cpp-test $(VENV)/.installed
+	$(BIN)/python -m pytest
+
+test-slow: $(VENV)/.installed
+	$(BIN)/python -m pytest --slow
+
+lint: $(VENV)/.installed
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/clang-format --dry-run --Werror $(CXX_FILES)
+
+format: $(VENV)/.installed
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+	$(BIN)/clang-format -i $(CXX_FILES)
+
+cpp-test: $(VENV)/.tools
+	$(BIN)/cmake -S . -B build/cpp -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN))/ninja -DBCART_PYTHON=OFF -DBCART_TESTS=ON > /dev/null
+	$(BIN)/cmake --build build/cpp
+	$(BIN)/ctest --test-dir build/cpp --output-on-failure
+
+# The C++ tests, then the property tests with a core built the same way.
+sanitize: $(VENV)/.installed
+	$(BIN)/cmake -S . -B build/sanitize -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN))/ninja -DBCART_PYTHON=OFF -DBCART_TESTS=ON \
+	  -DBCART_SANITIZE=address,undefined > /dev/null
+	$(BIN)/cmake --build build/sanitize
+	$(BIN)/ctest --test-dir build/sanitize --output-on-failure
+	$(PIP_INSTALL) --no-build-isolation --no-deps --upgrade --target build/sanitized -C build-dir=build/sanitize-core \
+	  -C cmake.define.BCART_SANITIZE=address,undefined .
+	LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libstdc++.so)" \
+	  ASAN_OPTIONS=detect_leaks=0 PYTHONPATH=build/sanitized $(BIN)/python -m pytest tests/property
+
+bench: $(VENV)/.installed
+	$(BIN)/python benchmarks/build_and_sweep.py
+
+stubs: $(VENV)/.installed
+	$(BIN)/python -m nanobind.stubgen -m bcart._core -o src/bcart/_core.pyi
+
+clean:
+	rm -rf build $(VENV)
+
+$(VENV)/.tools: pyproject.toml
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(PIP_INSTALL) "cmake>=3.18" ninja "nanobind>=2.4" "scikit-build-core>=0.10"
+	touch $@
+
+$(VENV)/.installed: $(VENV)/.tools $(SOURCES)
+	$(PIP_INSTALL) --no-build-isolation -C build-dir=build/core -e ".[test,lint]"
+	touch $@

@@ -1,0 +1,95 @@
+"""What bcart does, on a real dataset: ``python -m bcart.demo``."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import numpy as np
+from sklearn.model_selection import StratifiedKFold, cross_validate
+from sklearn.tree import DecisionTreeClassifier
+
+from bcart import __version__
+from bcart.cells import Cells
+from bcart.datasets import Dataset, load_haberman
+from bcart.estimators import BayesianTreeClassifier
+from bcart.graph import build_graph
+from bcart.grid import Grid
+from bcart.leaves import DirichletLeaf
+from bcart.posterior import Posterior
+
+N_FOLDS = 10
+N_SAMPLES = 10_000
+
+
+def main() -> None:
+    """Fit Haberman's Survival data and show the answers."""
+    haberman = load_haberman()
+    print(f"bcart {__version__} on Haberman's Survival data: {len(haberman.data)} patients, {N_FOLDS}-fold comparison\n")
+    start = time.perf_counter()
+    posterior = fit(haberman)
+    best = posterior.map_tree()
+    seconds = time.perf_counter() - start
+    print("The most probable tree:\n")
+    print(best)
+    print(f"\n{describe(posterior)}\n")
+    print(sampled_trees(posterior))
+    print(f"\n{compare_with_cart(haberman)}")
+    print(f"\nThe posterior and its most probable tree took {seconds:.2f} s.")
+
+
+def fit(dataset: Dataset) -> Posterior:
+    """Return the posterior, step by step as the estimator makes it."""
+    classes, labels = np.unique(dataset.target, return_inverse=True)
+    grid = Grid.from_data(dataset.data, feature_names=dataset.feature_names)
+    cells = Cells.from_rows(grid.encode(dataset.data), DirichletLeaf.statistics(labels, len(classes)))
+    return Posterior(build_graph(cells), grid=grid, classes=classes)
+
+
+def describe(posterior: Posterior) -> str:
+    """Return the numbers that describe a posterior, one a line."""
+    trees = "all trees" if posterior.max_depth is None else f"all trees up to depth {posterior.max_depth}"
+    return "\n".join(
+        [
+            f"Exact for {trees} on this grid of {posterior.graph.cells.n_cells:,} cells.",
+            f"  log evidence        {posterior.log_evidence:12.4f}",
+            f"  number of trees     {f'10^{posterior.log_n_trees / np.log(10):.1f}':>12}",
+            f"  distinct boxes      {posterior.n_boxes:12,}",
+            f"  splits              {posterior.n_splits:12,}",
+        ]
+    )
+
+
+def sampled_trees(posterior: Posterior) -> str:
+    """Return what independent samples of trees look like."""
+    trees = posterior.sample(N_SAMPLES, random_state=0)
+    leaves = np.array([tree.n_leaves for tree in trees])
+    low, high = np.quantile(leaves, [0.05, 0.95]).astype(int)
+    return f"{N_SAMPLES:,} sampled trees: {leaves.mean():.1f} leaves on average, 90 % have {low} to {high}."
+
+
+def compare_with_cart(dataset: Dataset) -> str:
+    """Return cross-validated accuracy and size of the most probable tree and of scikit-learn's CART."""
+    rows = [f"{f'{N_FOLDS}-fold cross-validation':28}{'accuracy':>10}{'log-loss':>10}{'nodes':>8}"]
+    models: dict[str, Any] = {
+        "bcart, most probable tree": BayesianTreeClassifier(),
+        "scikit-learn CART": DecisionTreeClassifier(random_state=0),
+    }
+    for name, model in models.items():
+        folds = StratifiedKFold(N_FOLDS, shuffle=True, random_state=0)
+        result = cross_validate(
+            model, dataset.data, dataset.target, cv=folds, scoring=["accuracy", "neg_log_loss"], return_estimator=True
+        )
+        nodes = np.mean([_n_nodes(fitted) for fitted in result["estimator"]])
+        accuracy, log_loss = result["test_accuracy"].mean(), -result["test_neg_log_loss"].mean()
+        rows.append(f"{name:28}{accuracy:10.3f}{log_loss:10.3f}{nodes:8.1f}")
+    return "\n".join(rows)
+
+
+def _n_nodes(fitted: Any) -> int:
+    tree = fitted.tree_
+    return int(getattr(tree, "n_nodes", 0) or tree.node_count)
+
+
+if __name__ == "__main__":
+    main()
