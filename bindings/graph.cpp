@@ -1,9 +1,11 @@
 #include "bcart/graph.hpp"
 
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include <chrono>
+#include <tuple>
 
 #include "bindings.hpp"
 
@@ -99,7 +101,7 @@ void bind_graph(nb::module_& module) {
           "test",
           [](const Graph& graph, std::size_t split) {
             const Test test = TestNumbers(graph.n_bins).test(graph.tests[split]);
-            return nb::make_tuple(test.feature, test.lower, test.upper);
+            return std::make_tuple(test.feature, test.lower, test.upper);
           },
           "split"_a, "The test of a split: feature, and the codes below and above the gap.");
 

@@ -8,14 +8,12 @@ import numpy as np
 import numpy.typing as npt
 
 from bcart.errors import InvalidDataError
-
-FloatArray = npt.NDArray[np.float64]
-CodeArray = npt.NDArray[np.uint8]
+from bcart.grid import CodeArray, FloatArray, add_up
 
 _COLUMNS_PER_STEP = 4
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, init=False)
 class Cells:
     """The cells of a table.
 
@@ -39,23 +37,17 @@ class Cells:
 
     codes: CodeArray
     statistics: FloatArray
-    weights: FloatArray | None = None
+    weights: FloatArray
 
-    def __post_init__(self) -> None:
-        codes = _as_codes(self.codes)
-        statistics = np.array(self.statistics, dtype=np.float64, order="C", ndmin=2)
-        weights = statistics.sum(axis=1) if self.weights is None else np.array(self.weights, dtype=np.float64)
-        if len(statistics) != len(codes) or weights.shape != (len(codes),):
-            raise InvalidDataError(
-                f"{len(codes)} rows of codes need as many statistics and weights, got {len(statistics)} and {weights.shape}"
-            )
-        if not np.isfinite(statistics).all() or not (np.isfinite(weights) & (weights > 0)).all():
-            raise InvalidDataError("statistics of cells must be finite, and their weights finite and positive")
-        if len(np.unique(_group(codes))) < len(codes):
-            raise InvalidDataError("two cells have the same codes; add up rows with Cells.from_rows")
-        for name, array in (("codes", codes), ("statistics", statistics), ("weights", weights)):
+    def __init__(self, codes: npt.ArrayLike, statistics: npt.ArrayLike, weights: npt.ArrayLike | None = None) -> None:
+        sums = np.array(statistics, dtype=np.float64, order="C")
+        weight = np.array(sums.sum(axis=-1) if weights is None else weights, dtype=np.float64)
+        object.__setattr__(self, "codes", _as_codes(codes))
+        object.__setattr__(self, "statistics", sums)
+        object.__setattr__(self, "weights", weight)
+        _check_cells(self.codes, self.statistics, self.weights)
+        for array in (self.codes, self.statistics, self.weights):
             array.flags.writeable = False
-            object.__setattr__(self, name, array)
 
     @classmethod
     def from_rows(
@@ -77,8 +69,8 @@ class Cells:
             raise InvalidDataError("there are no rows with a positive weight")
         row_codes, row_statistics, weights = row_codes[present], row_statistics[present], weights[present]
         _, first, group = np.unique(_group(row_codes), return_index=True, return_inverse=True)
-        sums = [np.bincount(group, weights=column * weights) for column in row_statistics.T]
-        return cls(row_codes[first], np.stack(sums, axis=1), np.bincount(group, weights=weights))
+        sums = [add_up(column * weights, group) for column in row_statistics.T]
+        return cls(row_codes[first], np.stack(sums, axis=1), add_up(weights, group))
 
     @property
     def n_cells(self) -> int:
@@ -91,6 +83,18 @@ class Cells:
         return tuple(int(code) + 1 for code in self.codes.max(axis=0))
 
 
+def _check_cells(codes: CodeArray, statistics: FloatArray, weights: FloatArray) -> None:
+    if statistics.ndim != 2 or statistics.shape[:1] != codes.shape[:1] or weights.shape != codes.shape[:1]:
+        raise InvalidDataError(
+            f"{len(codes)} cells need as many rows of statistics and as many weights, "
+            f"got shapes {statistics.shape} and {weights.shape}"
+        )
+    if not np.isfinite(statistics).all() or not (np.isfinite(weights) & (weights > 0)).all():
+        raise InvalidDataError("statistics of cells must be finite, and their weights finite and positive")
+    if len(np.unique(_group(codes))) < len(codes):
+        raise InvalidDataError("two cells have the same codes; add up rows with Cells.from_rows")
+
+
 def as_weights(sample_weight: npt.ArrayLike | None, n_rows: int) -> FloatArray:
     """Return one finite, non-negative weight a row, 1 by default."""
     if sample_weight is None:
@@ -101,7 +105,8 @@ def as_weights(sample_weight: npt.ArrayLike | None, n_rows: int) -> FloatArray:
     if not (np.isfinite(weights) & (weights >= 0)).all():
         row = int(np.flatnonzero(~(np.isfinite(weights) & (weights >= 0)))[0])
         raise InvalidDataError(
-            f"sample_weight contains {weights[row]} (row {row}); weights must be finite and not negative, zero drops a row"
+            f"sample_weight contains {weights[row]} (row {row}); "
+            "weights must be finite and not negative, zero drops a row"
         )
     return weights
 

@@ -25,7 +25,9 @@ N_SAMPLES = 10_000
 def main() -> None:
     """Fit Haberman's Survival data and show the answers."""
     haberman = load_haberman()
-    print(f"bcart {__version__} on Haberman's Survival data: {len(haberman.data)} patients, {N_FOLDS}-fold comparison\n")
+    print(
+        f"bcart {__version__} on Haberman's Survival data: {len(haberman.data)} patients, {N_FOLDS}-fold comparison\n"
+    )
     start = time.perf_counter()
     posterior = fit(haberman)
     best = posterior.map_tree()

@@ -73,11 +73,13 @@ class BayesianTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
     >>> iris = load_iris(as_frame=True)
     >>> model = BayesianTreeClassifier().fit(iris.data, iris.target)
     >>> print(model.tree_)
-    Tree with 3 leaves, depth 2, posterior probability 0.0162
+    Tree with 4 leaves, depth 3, posterior probability 0.0122
     petal length (cm) < 2.45
     ├─ yes: 0  p=0.962  (0 50)
     └─ no:  petal width (cm) < 1.75
-       ├─ yes: 1  p=0.877  (1 49, 2 5)
+       ├─ yes: petal length (cm) < 5.15
+       │  ├─ yes: 1  p=0.909  (1 49, 2 3)
+       │  └─ no:  2  p=0.600  (2 2)
        └─ no:  2  p=0.939  (1 1, 2 45)
     """
 
@@ -127,7 +129,10 @@ class BayesianTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
         """
         if self.predictor != "map":
             raise InvalidModelError(f"predictor={self.predictor!r} must be 'map'")
-        prior, family = LeafCountPrior(self.log_phi), Family(self.max_depth, self.min_samples_leaf, self.min_samples_split)
+        prior, family = (
+            LeafCountPrior(self.log_phi),
+            Family(self.max_depth, self.min_samples_leaf, self.min_samples_split),
+        )
         limits = Limits(self.max_memory, self.time_limit, self.n_jobs)
         rows, labels, weights = self._training_rows(X, y, sample_weight)
         self.classes_, labels = np.unique(labels, return_inverse=True)

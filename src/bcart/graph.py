@@ -177,10 +177,10 @@ def _report_ending(core: _core.Graph, limits: Limits) -> None:
         budget, remedy = f"longer than time_limit={limits.time_limit:g} s", f"{_REMEDIES}time_limit"
     else:
         return
-    if core.max_depth == 0:
+    if not core.max_depth:
         raise error(f"listing the trees of depth 1 alone takes {budget}; {remedy}")
     warnings.warn(
-        f"listing all trees takes {budget} ({core.n_boxes_found:,} boxes met on the way to depth {core.max_depth + 1}); "
+        f"listing all trees takes {budget} ({core.n_boxes_found:,} boxes met below depth {core.max_depth}); "
         f"the posterior is exact for trees up to depth {core.max_depth}. To go deeper: {remedy}",
         DepthLimitedWarning,
         stacklevel=4,

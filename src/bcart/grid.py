@@ -104,9 +104,7 @@ class Grid:
             codes[:, feature] = np.searchsorted(cuts, column, side="right")
         return codes
 
-    def is_below(
-        self, feature: int, codes: npt.NDArray[np.integer], threshold: float
-    ) -> npt.NDArray[np.bool_] | None:
+    def is_below(self, feature: int, codes: npt.NDArray[np.integer], threshold: float) -> npt.NDArray[np.bool_] | None:
         """Tell for each code whether its bin lies below a threshold; None if the threshold cuts through one of them."""
         below = self.highest[feature][codes] < threshold
         return below if np.array_equal(below, self.lowest[feature][codes] < threshold) else None
@@ -121,13 +119,20 @@ def as_table(X: npt.ArrayLike, feature_names: Sequence[str] | None = None) -> Fl
     if rows.ndim != 2 or 0 in rows.shape:
         raise InvalidDataError(f"X must have rows and columns, but its shape is {rows.shape}")
     if feature_names is not None and len(feature_names) != rows.shape[1]:
-        raise InvalidDataError(f"X has {rows.shape[1]} columns, expected {len(feature_names)}: {', '.join(feature_names)}")
+        raise InvalidDataError(
+            f"X has {rows.shape[1]} columns, expected {len(feature_names)}: {', '.join(feature_names)}"
+        )
     if not np.isfinite(rows).all():
         row, column = np.argwhere(~np.isfinite(rows))[0]
         value = "NaN" if np.isnan(rows[row, column]) else str(rows[row, column])
         name = name_features(rows.shape[1], feature_names)[column]
         raise InvalidDataError(f"column {name!r} contains {value} (row {row}); fill in or drop NaN and infinite values")
     return rows
+
+
+def add_up(values: FloatArray, group: npt.NDArray[np.integer]) -> FloatArray:
+    """Sum the values of each group 0, 1, ..."""
+    return np.asarray(np.bincount(group, weights=values), dtype=np.float64)
 
 
 def name_features(n_features: int, names: Sequence[str] | None) -> tuple[str, ...]:
@@ -149,7 +154,7 @@ def _bin_bounds(column: FloatArray, weights: FloatArray, max_bins: int, binning:
     if binning == "uniform":
         codes = _uniform_codes(values, max_bins)
     else:
-        codes = _quantile_codes(np.bincount(inverse.ravel(), weights=weights), max_bins)
+        codes = _quantile_codes(add_up(weights, inverse.ravel()), max_bins)
     first = np.flatnonzero(np.diff(codes, prepend=-1))
     last = np.append(first[1:], len(values)) - 1
     return values[first], values[last]
@@ -165,7 +170,7 @@ def _quantile_codes(weights: FloatArray, max_bins: int) -> npt.NDArray[np.intp]:
     """Put each distinct value into the bin that the middle of its weight falls into."""
     ends = np.cumsum(weights)
     middles = (ends - weights / 2) / ends[-1]
-    return np.minimum((middles * max_bins + 1e-9).astype(np.intp), max_bins - 1)
+    return np.asarray(np.minimum((middles * max_bins + 1e-9).astype(np.intp), max_bins - 1))
 
 
 def _midpoints(below: npt.ArrayLike, above: npt.ArrayLike) -> FloatArray:

@@ -67,7 +67,7 @@ class DirichletLeaf:
     @staticmethod
     def statistics(labels: npt.NDArray[np.integer], n_classes: int) -> FloatArray:
         """Return the statistics of single rows: a 1 in the column of the class."""
-        return np.eye(n_classes)[labels]
+        return np.asarray(np.eye(n_classes)[labels])
 
     def log_marginal(self, statistics: FloatArray, n_workers: int = 1) -> FloatArray:
         """Return ``log(B(counts + alpha) / B(alpha))`` for each row of class counts."""

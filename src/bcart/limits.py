@@ -74,7 +74,9 @@ def parse_bytes(amount: int | str) -> int:
     """
     match = re.fullmatch(r"\s*(\d+\.?\d*(?:[eE]\+?\d+)?)\s*([a-zA-Z]*)\s*", str(amount))
     if isinstance(amount, bool) or match is None or match[2].upper() not in _UNITS:
-        raise InvalidModelError(f"max_memory={amount!r} is not a number of bytes; write for example 2_000_000_000 or '2GB'")
+        raise InvalidModelError(
+            f"max_memory={amount!r} is not a number of bytes; write for example 2_000_000_000 or '2GB'"
+        )
     return int(float(match[1]) * _UNITS[match[2].upper()])
 
 

