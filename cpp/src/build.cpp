@@ -404,6 +404,7 @@ void Builder::place_chunks() {
   graph_.n_cells.resize(n_boxes);
   graph_.statistics.resize(n_boxes * cells_.n_statistics);
   graph_.first_split.resize(n_expanded_ + 1);
+  graph_.first_split[n_expanded_] = n_splits;
   graph_.tests.resize(n_splits);
   graph_.left.resize(n_splits);
   graph_.right.resize(n_splits);

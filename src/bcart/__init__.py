@@ -9,6 +9,7 @@ from bcart.errors import (
     InternalError,
     InvalidDataError,
     InvalidModelError,
+    InvalidTypeError,
     MemoryBudgetError,
     TimeBudgetError,
 )
@@ -35,6 +36,7 @@ __all__ = [
     "InternalError",
     "InvalidDataError",
     "InvalidModelError",
+    "InvalidTypeError",
     "LeafCountPrior",
     "LeafModel",
     "Limits",

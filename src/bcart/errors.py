@@ -9,6 +9,10 @@ class InvalidDataError(BcartError, ValueError):
     """The data cannot be used as they are."""
 
 
+class InvalidTypeError(InvalidDataError, TypeError):
+    """The data are of a kind that cannot be turned into numbers."""
+
+
 class InvalidModelError(BcartError, ValueError):
     """A parameter of the model, the family or the limits makes no sense."""
 

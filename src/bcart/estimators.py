@@ -14,7 +14,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from bcart.cells import Cells, as_weights
-from bcart.errors import BcartError, InvalidDataError, InvalidModelError
+from bcart.errors import InvalidDataError, InvalidModelError, InvalidTypeError
 from bcart.graph import Family, Progress, build_graph
 from bcart.grid import Binning, Grid, as_table
 from bcart.leaves import DirichletLeaf
@@ -156,7 +156,8 @@ class BayesianTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
 
     def predict(self, X: npt.ArrayLike) -> npt.NDArray[Any]:
         """Return the most probable class of each row."""
-        return np.asarray(self.classes_[np.argmax(self.predict_proba(X), axis=1)])
+        probabilities = self.predict_proba(X)
+        return np.asarray(self.classes_[np.argmax(probabilities, axis=1)])
 
     def _training_rows(
         self, X: npt.ArrayLike, y: npt.ArrayLike, sample_weight: npt.ArrayLike | None
@@ -179,9 +180,9 @@ def _clearly(check: Callable[[], Any]) -> Any:
     """Run one of scikit-learn's checks, whose errors become ours."""
     try:
         return check()
-    except BcartError:
-        raise
-    except (TypeError, ValueError) as error:
+    except TypeError as error:
+        raise InvalidTypeError(str(error)) from error
+    except ValueError as error:
         raise InvalidDataError(str(error)) from error
 
 
