@@ -86,10 +86,10 @@ def test_labels_of_any_kind_come_back_as_they_were_given(dtype):
 
 
 def test_forty_classes():
-    rows, labels = np.arange(40.0)[:, None] // 8, np.arange(40)[::-1]
+    rows, labels = np.arange(120.0)[:, None] // 24, np.arange(120)[::-1] // 3
     model, listed = fit(rows, labels), enumerate_posterior(rows, labels)
     assert_same_answers(model.posterior_, listed)
-    assert model.predict_proba(rows).shape == (40, 40)
+    assert model.predict_proba(rows).shape == (120, 40)
     np.testing.assert_allclose(model.predict_proba(rows), listed.map_tree.predict_proba(rows), rtol=1e-12)
 
 
@@ -189,11 +189,11 @@ def test_weights_that_make_no_sense_are_refused(weights, said):
 
 
 @pytest.mark.parametrize("size", [1e9, 1e15])
-def test_huge_counts_cost_no_precision(size):
+def test_huge_counts_keep_thirteen_digits(size):
     counts = np.array([[0.7 * size, 0.1 * size], [0.1 * size, 0.1 * size]])
     posterior = bcart.Posterior(bcart.build_graph(bcart.Cells([[0], [1]], counts)))
     leaf = np.array([betaln(*(1 + row)) for row in (counts.sum(axis=0), *counts)])
-    assert posterior.log_score == pytest.approx(np.logaddexp(leaf[0], leaf[1] + leaf[2] - 2), rel=1e-14)
+    assert posterior.log_score == pytest.approx(np.logaddexp(leaf[0], leaf[1] + leaf[2] - 2), rel=1e-13)
     assert posterior.map_tree().n_leaves == 2
 
 
@@ -208,7 +208,7 @@ def test_extreme_priors_give_the_answers_of_the_list(log_phi, max_depth):
     assert_same_answers(posterior, listed)
     assert posterior.log_evidence == pytest.approx(listed.log_evidence, abs=1e-14 * abs(listed.log_score))
     stop, splits = posterior.rule_probabilities()
-    assert stop + splits.sum() == close(1.0)
+    assert stop + splits.sum() == pytest.approx(1.0, abs=1e-15 * (1e3 + abs(listed.log_score)))
     probable = {tree for tree, p in zip(listed.trees, listed.probabilities, strict=True) if p > 1e-6}
     assert set(posterior.sample(50, 0)) <= probable
 
@@ -251,7 +251,10 @@ def test_255_bins_hold_every_tree_over_255_values():
     assert posterior.grid.n_bins == (255,)
     assert posterior.n_boxes == 255 * 256 // 2  # the intervals
     assert posterior.n_splits == math.comb(256, 3)  # an interval and a cut within
-    assert posterior.log_n_trees == close(math.log(math.comb(2 * 254, 254) // 255))  # Catalan's number
+    n_trees = [0, 1]  # over n values, in whole numbers: stop, or cut somewhere
+    for n in range(2, 256):
+        n_trees.append(1 + sum(n_trees[cut] * n_trees[n - cut] for cut in range(1, n)))
+    assert posterior.log_n_trees == close(math.log(n_trees[255]))
 
 
 def test_256_values_go_into_255_bins():
@@ -259,7 +262,7 @@ def test_256_values_go_into_255_bins():
     assert model.posterior_.grid.n_bins == (255,)
 
 
-SIDES = (250, 140, 2)  # 70,000 cells, more than fit into two bytes
+SIDES = (42, 42, 40)  # 70,560 cells, more than fit into two bytes
 
 
 def full_grid():

@@ -14,18 +14,23 @@
 namespace bcart {
 namespace {
 
-constexpr std::size_t kShardBits = 4;
-constexpr std::size_t kShards = std::size_t{1} << kShardBits;
+constexpr std::size_t kSizeClasses = 4;
+constexpr std::size_t kHashBits = 3;
+constexpr std::size_t kShards = kSizeClasses << kHashBits;
 constexpr std::size_t kChunkSplits = 2048;       // work for one thread, its lists stay in the cache
 constexpr std::size_t kBatchSplits = 32 * 1024;  // work between two barriers
 constexpr std::size_t kBlockCells = std::size_t{1} << 20;
-constexpr std::size_t kPrefetchDistance = 16;
+constexpr std::size_t kPrefetchDistance = 32;
 constexpr BoxId kPending = BoxId{1} << 31;  // marks a position in the batch where an id is not known yet
 constexpr std::size_t kMaxBoxes = kPending - 2;
 
 struct BytesExceeded : std::exception {};
 
-std::size_t shard_of(const Fingerprint& key) { return key.high >> (64 - kShardBits); }
+// Boxes of up to two, of three and of four cells are few but asked for most: in shards of their own they stay cached.
+std::size_t shard_of(const Fingerprint& key, std::uint32_t n_cells) {
+  const std::size_t size_class = std::clamp<std::size_t>(n_cells, 2, kSizeClasses + 1) - 2;
+  return size_class << kHashBits | key.high >> (64 - kHashBits);
+}
 
 // Consecutive boxes of the layer being expanded, with their cells.
 struct FrontierBlock {
@@ -43,11 +48,9 @@ struct Chunk {
   std::size_t first_box = 0;
   std::size_t last_box = 0;
   std::vector<std::uint32_t> n_splits;  // of each box
-  std::vector<Test> tests;              // of each split
-  std::vector<std::uint32_t> n_cells;   // of each child, as the next three
-  std::vector<Fingerprint> keys;
-  std::vector<BoxId> ids;         // an id, or kPending and the position of the first sight
-  std::vector<BoxId*> new_slots;  // table entries that wait for the id of a first sight
+  std::vector<Split> splits;
+  std::vector<BoxId> ids;         // of each child: an id, or kPending and the position of its first sight
+  std::vector<BoxId*> new_slots;  // of each first sight: the table entry that waits for its id
   std::vector<std::uint32_t> children_by_shard;
   std::vector<Fingerprint> keys_by_shard;
   std::array<std::uint32_t, kShards + 1> shard_ends{};
@@ -59,6 +62,10 @@ struct Chunk {
   std::size_t first_new_cell = 0;  // in the block of new boxes
   std::size_t first_split = 0;     // in the graph
 
+  std::size_t n_children() const { return 2 * splits.size(); }
+  const Fingerprint& key(std::size_t child) const { return splits[child / 2].keys[child % 2]; }
+  std::uint32_t n_cells(std::size_t child) const { return splits[child / 2].n_cells[child % 2]; }
+  std::size_t shard(std::size_t child) const { return shard_of(key(child), n_cells(child)); }
   bool is_first_sight(std::size_t child) const { return ids[child] == (kPending | (first_position + child)); }
 };
 
@@ -173,6 +180,7 @@ class Builder {
   Graph graph_;
   std::vector<std::unique_ptr<FrontierBlock>> frontier_;
   std::vector<std::unique_ptr<FrontierBlock>> next_frontier_;
+  std::unique_ptr<FrontierBlock> spare_block_;  // its memory is used again
   std::size_t n_frontier_cells_ = 0;
   std::size_t n_next_cells_ = 0;
   bool keeps_cells_ = true;     // of new boxes: the last layer is never expanded
@@ -230,7 +238,9 @@ void Builder::expand_blocks() {
       expand_batch();
       workers_.watch();
     }
-    block.reset();
+    block->ends.clear();
+    block->cells.resize(0);
+    spare_block_ = std::move(block);
   }
 }
 
@@ -252,6 +262,7 @@ void Builder::end_at(std::size_t depth, Ending ending) {
 void Builder::finish() {
   frontier_.clear();
   next_frontier_.clear();
+  spare_block_.reset();
   for (TableShard& shard : table_) shard = TableShard();
   const std::size_t n_boxes = graph_.n_boxes();
   graph_.first_split.resize(n_boxes + 1);
@@ -292,7 +303,7 @@ void Builder::expand_batch() {
   std::size_t n_children = 0;
   for (std::size_t i = 0; i < n_chunks_; ++i) {
     chunks_[i].first_position = n_children;
-    n_children += chunks_[i].keys.size();
+    n_children += chunks_[i].n_children();
   }
   id_at_.resize(n_children);
   workers_.run(kShards, [&](std::size_t shard, std::size_t) { look_up(shard); });
@@ -304,38 +315,29 @@ void Builder::expand_batch() {
 
 void Builder::list_splits(Chunk& chunk, SplitFinder& finder) {
   chunk.n_splits.clear();
-  chunk.tests.clear();
-  chunk.n_cells.clear();
-  chunk.keys.clear();
+  chunk.splits.clear();
   for (std::size_t box = chunk.first_box; box < chunk.last_box; ++box) {
-    const std::span<const Cell> cells = chunk.block->box(box);
-    const std::vector<Split>& splits = finder.find(cells);
-    chunk.n_splits.push_back(static_cast<std::uint32_t>(splits.size()));
-    for (const Split& split : splits) {
-      chunk.tests.push_back(split.test);
-      chunk.n_cells.push_back(split.n_left);
-      chunk.n_cells.push_back(static_cast<std::uint32_t>(cells.size()) - split.n_left);
-      chunk.keys.push_back(split.left);
-      chunk.keys.push_back(split.right);
-    }
+    const std::size_t n_before = chunk.splits.size();
+    finder.find(chunk.block->box(box), chunk.splits);
+    chunk.n_splits.push_back(static_cast<std::uint32_t>(chunk.splits.size() - n_before));
   }
   sort_by_shard(chunk);
 }
 
 void Builder::sort_by_shard(Chunk& chunk) {
   std::array<std::uint32_t, kShards + 1> next{};
-  for (const Fingerprint& key : chunk.keys) ++next[shard_of(key) + 1];
+  for (std::size_t child = 0; child < chunk.n_children(); ++child) ++next[chunk.shard(child) + 1];
   std::partial_sum(next.begin(), next.end(), next.begin());
   chunk.shard_ends = next;
-  chunk.children_by_shard.resize(chunk.keys.size());
-  chunk.keys_by_shard.resize(chunk.keys.size());
-  for (std::uint32_t child = 0; child < chunk.keys.size(); ++child) {
-    const std::uint32_t place = next[shard_of(chunk.keys[child])]++;
+  chunk.children_by_shard.resize(chunk.n_children());
+  chunk.keys_by_shard.resize(chunk.n_children());
+  for (std::uint32_t child = 0; child < chunk.n_children(); ++child) {
+    const std::uint32_t place = next[chunk.shard(child)]++;
     chunk.children_by_shard[place] = child;
-    chunk.keys_by_shard[place] = chunk.keys[child];
+    chunk.keys_by_shard[place] = chunk.key(child);
   }
-  chunk.ids.resize(chunk.keys.size());
-  chunk.new_slots.resize(chunk.keys.size());
+  chunk.ids.resize(chunk.n_children());
+  chunk.new_slots.resize(chunk.n_children());
 }
 
 void Builder::look_up(std::size_t shard) {
@@ -363,13 +365,13 @@ void Builder::look_up(std::size_t shard) {
     if (id != position) continue;
     chunk.new_slots[child] = &id;
     ++chunk.n_new[shard];
-    chunk.n_new_cells[shard] += chunk.n_cells[child];
+    chunk.n_new_cells[shard] += chunk.n_cells(child);
   }
 }
 
 FrontierBlock& Builder::block_for_new_boxes() {
   if (next_frontier_.empty() || next_frontier_.back()->cells.size() > kBlockCells) {
-    next_frontier_.push_back(std::make_unique<FrontierBlock>());
+    next_frontier_.push_back(spare_block_ ? std::move(spare_block_) : std::make_unique<FrontierBlock>());
   }
   return *next_frontier_.back();
 }
@@ -387,7 +389,7 @@ void Builder::place_chunks() {
     chunk.first_new_id = n_boxes;
     chunk.first_new_cell = block.cells.size() + n_new_cells;
     n_expanded_ += chunk.n_splits.size();
-    n_splits += chunk.tests.size();
+    n_splits += chunk.splits.size();
     n_boxes = std::accumulate(chunk.n_new.begin(), chunk.n_new.end(), n_boxes);
     n_new_cells = std::accumulate(chunk.n_new_cells.begin(), chunk.n_new_cells.end(), n_new_cells);
   }
@@ -431,9 +433,9 @@ void Builder::number_new_boxes(const Chunk& chunk, std::vector<Cell>& scratch) {
         if (!chunk.is_first_sight(child)) continue;
         id_at_[chunk.first_position + child] = static_cast<BoxId>(id);
         *chunk.new_slots[child] = static_cast<BoxId>(id);
-        graph_.n_cells[id] = chunk.n_cells[child];
-        select_cells(parent, chunk.tests[split], child == 2 * split, scratch.data());
-        const std::span<const Cell> box(scratch.data(), chunk.n_cells[child]);
+        graph_.n_cells[id] = chunk.n_cells(child);
+        select_cells(parent, chunk.splits[split].test, child == 2 * split, scratch.data());
+        const std::span<const Cell> box(scratch.data(), chunk.n_cells(child));
         add_up(box, graph_.statistics.data() + id * cells_.n_statistics);
         if (keeps_cells_) {
           std::copy(box.begin(), box.end(), block.cells.data() + first_cell);
@@ -469,8 +471,8 @@ void Builder::store_splits(const Chunk& chunk) {
     graph_.first_split[chunk.first_id + i] = first;
     first += chunk.n_splits[i];
   }
-  for (std::size_t split = 0; split < chunk.tests.size(); ++split) {
-    graph_.tests.set(chunk.first_split + split, numbers_.number(chunk.tests[split]));
+  for (std::size_t split = 0; split < chunk.splits.size(); ++split) {
+    graph_.tests.set(chunk.first_split + split, numbers_.number(chunk.splits[split].test));
     graph_.left[chunk.first_split + split] = resolve(chunk.ids[2 * split]);
     graph_.right[chunk.first_split + split] = resolve(chunk.ids[2 * split + 1]);
   }

@@ -53,16 +53,13 @@ SplitFinder::SplitFinder(const SplitRules& rules)
       seen_(rules.n_cuts_),
       seen_masks_(rules.n_cuts_),
       columns_(kMaxMaskCells / 8 * rules.n_words_ * 64),
-      bin_sums_(rules.n_cuts_ + rules.cells_.n_features),
-      bin_weights_(bin_sums_.size()),
-      bin_counts_(bin_sums_.size()) {}
+      bins_(rules.n_cuts_ + rules.cells_.n_features) {}
 
-const std::vector<Split>& SplitFinder::find(std::span<const Cell> box) {
-  return box.size() <= kMaxMaskCells ? find_by_masks(box) : find_by_bins(box);
+void SplitFinder::find(std::span<const Cell> box, std::vector<Split>& splits) {
+  box.size() <= kMaxMaskCells ? find_by_masks(box, splits) : find_by_bins(box, splits);
 }
 
 bool SplitFinder::is_splittable(std::span<const Cell> box) {
-  splits_.clear();
   total_ = {};
   total_weight_ = 0;
   for (const Cell cell : box) {
@@ -106,9 +103,11 @@ std::uint64_t SplitFinder::mask_of(std::size_t cut) const {
   return mask;
 }
 
-void SplitFinder::emit_mask(std::span<const Cell> box, std::uint64_t mask, std::uint64_t all, const Test& test) {
+void SplitFinder::append(std::span<const Cell> box, std::uint64_t mask, std::uint64_t all, const Test& test,
+                         std::vector<Split>& splits) const {
   const auto n_left = static_cast<std::uint32_t>(std::popcount(mask));
-  const bool sums_right = 2 * n_left > box.size();
+  const auto n_right = static_cast<std::uint32_t>(box.size()) - n_left;
+  const bool sums_right = n_left > n_right;
   Fingerprint sum;
   double weight = 0;
   for (std::uint64_t rest = sums_right ? all ^ mask : mask; rest != 0; rest &= rest - 1) {
@@ -118,11 +117,11 @@ void SplitFinder::emit_mask(std::span<const Cell> box, std::uint64_t mask, std::
   }
   if (rules_.checks_leaf_weight_ && !is_allowed(weight)) return;
   const Fingerprint other = total_ - sum;
-  splits_.push_back({test, n_left, sums_right ? other : sum, sums_right ? sum : other});
+  splits.push_back({test, {n_left, n_right}, {sums_right ? other : sum, sums_right ? sum : other}});
 }
 
-const std::vector<Split>& SplitFinder::find_by_masks(std::span<const Cell> box) {
-  if (!is_splittable(box)) return splits_;
+void SplitFinder::find_by_masks(std::span<const Cell> box, std::vector<Split>& splits) {
+  if (!is_splittable(box)) return;
   transpose_answers(box);
   const std::uint64_t all = ~std::uint64_t{0} >> (64 - box.size());
   std::uint64_t seen_tiny = 0;  // in boxes of up to seven cells, bit k: the side with mask 2 k was met
@@ -139,52 +138,54 @@ const std::vector<Split>& SplitFinder::find_by_masks(std::span<const Cell> box) 
     for (std::uint32_t code = 0; code <= n_cuts && below != all; ++code) {
       const std::uint64_t mask = code < n_cuts ? mask_of(first + code) : all;
       if (mask == below) continue;
-      if (below != 0 && is_new((below & 1) != 0 ? all ^ below : below)) emit_mask(box, below, all, {f, lower, code});
+      if (below != 0 && is_new((below & 1) != 0 ? all ^ below : below)) {
+        append(box, below, all, {f, lower, code}, splits);
+      }
       below = mask;
       lower = code;
     }
   }
   seen_masks_.clear();
-  return splits_;
 }
 
-const std::vector<Split>& SplitFinder::find_by_bins(std::span<const Cell> box) {
-  if (!is_splittable(box)) return splits_;
-  const std::size_t n_features = rules_.cells_.n_features;
-  for (const Cell cell : box) {
-    const Code* row = rules_.cells_.row(cell);
-    for (std::size_t f = 0; f < n_features; ++f) {
-      const std::size_t bin = rules_.first_cut_[f] + f + row[f];
-      bin_sums_[bin] += rules_.fingerprints_[cell];
-      bin_weights_[bin] += rules_.cells_.weights[cell];
-      ++bin_counts_[bin];
-    }
-  }
+void SplitFinder::find_by_bins(std::span<const Cell> box, std::vector<Split>& splits) {
+  if (!is_splittable(box)) return;
+  add_up_bins(box);
   const Code* first_row = rules_.cells_.row(box.front());
-  for (std::uint32_t f = 0; f < n_features; ++f) {
-    const std::size_t first = rules_.first_cut_[f] + f;
-    Split split{{f, 0, 0}, 0, {}, {}};
-    double left_weight = 0;
+  for (std::uint32_t f = 0; f < rules_.cells_.n_features; ++f) {
+    Fingerprint below;  // of the cells up to the last code that occurs, `lower`
+    std::uint32_t n_below = 0;
+    std::uint32_t lower = 0;
+    double weight_below = 0;
     for (std::uint32_t code = 0; code < rules_.cells_.n_bins[f]; ++code) {
-      const std::size_t bin = first + code;
-      if (bin_counts_[bin] == 0) continue;
-      if (split.n_left > 0) {
-        split.test.upper = code;
-        split.right = total_ - split.left;
-        const bool has_first_cell = first_row[f] <= split.test.lower;
-        if (seen_.insert(has_first_cell ? split.right : split.left) && is_allowed(left_weight)) splits_.push_back(split);
+      const BinSum bin = std::exchange(bins_[rules_.first_bin(f) + code], BinSum{});
+      if (bin.n_cells == 0) continue;
+      if (n_below > 0) {
+        const Fingerprint above = total_ - below;
+        if (seen_.insert(first_row[f] <= lower ? above : below) && is_allowed(weight_below)) {
+          const auto n_above = static_cast<std::uint32_t>(box.size()) - n_below;
+          splits.push_back({{f, lower, code}, {n_below, n_above}, {below, above}});
+        }
       }
-      split.test.lower = code;
-      split.left += bin_sums_[bin];
-      split.n_left += bin_counts_[bin];
-      left_weight += bin_weights_[bin];
-      bin_sums_[bin] = {};
-      bin_weights_[bin] = 0;
-      bin_counts_[bin] = 0;
+      below += bin.sum;
+      n_below += bin.n_cells;
+      weight_below += bin.weight;
+      lower = code;
     }
   }
   seen_.clear();
-  return splits_;
+}
+
+void SplitFinder::add_up_bins(std::span<const Cell> box) {
+  for (const Cell cell : box) {
+    const Code* row = rules_.cells_.row(cell);
+    for (std::size_t f = 0; f < rules_.cells_.n_features; ++f) {
+      BinSum& bin = bins_[rules_.first_bin(f) + row[f]];
+      bin.sum += rules_.fingerprints_[cell];
+      bin.weight += rules_.cells_.weights[cell];
+      ++bin.n_cells;
+    }
+  }
 }
 
 }  // namespace bcart

@@ -38,9 +38,12 @@ class Family:
         depth = self.max_depth
         if depth is not None and (isinstance(depth, bool) or not isinstance(depth, (int, np.integer)) or depth < 1):
             raise InvalidModelError(f"max_depth={depth!r} must be a positive whole number, or None for no limit")
+        if depth is not None:
+            object.__setattr__(self, "max_depth", int(depth))
         for name in ("min_samples_leaf", "min_samples_split"):
             if not 0 < getattr(self, name) < np.inf:
                 raise InvalidModelError(f"{name}={getattr(self, name)!r} must be a positive number of (weighted) rows")
+            object.__setattr__(self, name, float(getattr(self, name)))
 
 
 class Progress(NamedTuple):

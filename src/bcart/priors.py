@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from numbers import Real
 from typing import Protocol
 
 from bcart.errors import InvalidModelError
@@ -31,7 +32,7 @@ class LeafCountPrior:
     log_phi: float = 2.0
 
     def __post_init__(self) -> None:
-        if not isinstance(self.log_phi, (int, float)) or not math.isfinite(self.log_phi):
+        if not isinstance(self.log_phi, Real) or not math.isfinite(self.log_phi):
             raise InvalidModelError(f"log_phi={self.log_phi!r} must be a finite number; larger means smaller trees")
 
     @property

@@ -59,6 +59,13 @@ def test_alpha_may_differ_between_classes():
     np.testing.assert_allclose(posterior.map_tree.predictive, [[3 / 7, 4 / 7]])
 
 
+@pytest.mark.parametrize("n", [10, 10**6, 10**9, 10**12])
+def test_large_counts_keep_their_digits(n):
+    posterior = enumerate_posterior([[0.0], [0.0]], [0, 1], sample_weight=[n, 1])
+    # n! 1! / (n + 2)!
+    assert posterior.log_score == pytest.approx(-math.log(n + 1) - math.log(n + 2), rel=1e-9)
+
+
 @settings(max_examples=100, deadline=None)
 @given(problems())
 def test_probabilities_sum_to_one(problem):

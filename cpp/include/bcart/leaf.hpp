@@ -26,23 +26,20 @@ class DirichletLeaf final : public LeafModel {
   double log_marginal(const double* counts) const override;
 
  private:
-  // log_rising(base, n), from a table when n is a small whole number, as counts mostly are.
-  class Rising {
-   public:
-    explicit Rising(double base);
-    double operator()(double n) const;
+  // log_rising(base, n) for n = 0, 1, ...
+  using Table = std::vector<double>;
 
-   private:
-    double base_;
-    std::vector<double> table_;
-  };
+  double log_marginal_of_large(const double* counts) const;
 
   std::vector<double> alpha_;
-  std::vector<Rising> per_class_;
-  Rising total_;
+  std::vector<Table> per_class_;
+  Table total_;
 };
 
 // log(Gamma(a + n) / Gamma(a)) for a > 0, n >= 0, without the cancellation of two large logarithms.
 double log_rising(double a, double n);
+
+// log(B(a + m, b + n) / B(a, b)), likewise.
+double log_beta_ratio(double a, double b, double m, double n);
 
 }  // namespace bcart

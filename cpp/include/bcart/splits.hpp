@@ -15,9 +15,8 @@ namespace bcart {
 
 struct Split {
   Test test;
-  std::uint32_t n_left = 0;  // cells
-  Fingerprint left;
-  Fingerprint right;
+  std::uint32_t n_cells[2] = {0, 0};  // of the left and of the right child
+  Fingerprint keys[2];
 };
 
 // The bipartitions of one box met so far, each named by its side without the box's first cell: by the fingerprint of
@@ -61,6 +60,8 @@ class SplitRules {
  private:
   friend class SplitFinder;
 
+  std::size_t first_bin(std::size_t feature) const { return first_cut_[feature] + feature; }
+
   const Cells& cells_;
   Family family_;
   std::vector<Fingerprint> fingerprints_;
@@ -76,31 +77,36 @@ class SplitFinder {
  public:
   explicit SplitFinder(const SplitRules& rules);
 
-  // Each bipartition once, in the order of the representatives: lowest feature, then lowest cut.
-  const std::vector<Split>& find(std::span<const Cell> box);
+  // Appends each bipartition once, in the order of the representatives: lowest feature, then lowest cut.
+  void find(std::span<const Cell> box, std::vector<Split>& splits);
 
   // The two ways to find them, equal in result: answers of up to 64 cells as the bits of a word, or sums per bin.
-  const std::vector<Split>& find_by_masks(std::span<const Cell> box);
-  const std::vector<Split>& find_by_bins(std::span<const Cell> box);
+  void find_by_masks(std::span<const Cell> box, std::vector<Split>& splits);
+  void find_by_bins(std::span<const Cell> box, std::vector<Split>& splits);
 
  private:
+  struct BinSum {
+    Fingerprint sum;
+    double weight = 0;
+    std::uint32_t n_cells = 0;
+  };
+
   bool is_splittable(std::span<const Cell> box);
   void transpose_answers(std::span<const Cell> box);
   std::uint64_t mask_of(std::size_t cut) const;
   bool is_allowed(double left_weight) const;
-  void emit_mask(std::span<const Cell> box, std::uint64_t mask, std::uint64_t all, const Test& test);
+  void add_up_bins(std::span<const Cell> box);
+  void append(std::span<const Cell> box, std::uint64_t mask, std::uint64_t all, const Test& test,
+              std::vector<Split>& splits) const;
 
   const SplitRules& rules_;
   SeenSides<Fingerprint> seen_;
   SeenSides<std::uint64_t> seen_masks_;
-  std::vector<Split> splits_;
   Fingerprint total_;
   double total_weight_ = 0;
   std::size_t n_groups_ = 0;            // of eight cells
   std::vector<std::uint8_t> columns_;   // [group of eight cells][cut]
-  std::vector<Fingerprint> bin_sums_;   // per feature and bin, zero between boxes
-  std::vector<double> bin_weights_;
-  std::vector<std::uint32_t> bin_counts_;
+  std::vector<BinSum> bins_;            // per feature and code, zero between boxes
 };
 
 }  // namespace bcart

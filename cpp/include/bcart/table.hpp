@@ -13,13 +13,13 @@ namespace bcart {
 using BoxId = std::uint32_t;
 
 // One shard of the table of all boxes but the root, used by one thread at a time. Fingerprints are uniform, so they are
-// their own hash: a shard holds those with the same top bits of `high`, the bucket follows from `low`.
+// their own hash: the bucket follows from `low`.
 class TableShard {
  public:
   // What a table that has grown takes for each box, at most.
   static constexpr std::size_t kBytesPerBox = 48;
 
-  void prefetch(const Fingerprint& key) const { __builtin_prefetch(&buckets_[home(key)], 1); }
+  void prefetch(const Fingerprint& key) const { __builtin_prefetch(&buckets_[home(key)]); }
 
   // Makes room, so that the next n_more insertions move nothing.
   void reserve(std::size_t n_more);
@@ -44,7 +44,7 @@ class TableShard {
   static constexpr std::size_t kEntries = 3;
   struct alignas(kCacheLine) Bucket {
     Fingerprint keys[kEntries];
-    BoxId ids[kEntries];
+    BoxId ids[kEntries] = {};
 
     // One bit an entry; all are compared, since a branch on the first that fits would be mispredicted every other time.
     unsigned matches(const Fingerprint& key) const {
@@ -58,7 +58,8 @@ class TableShard {
   };
 
   std::size_t home(const Fingerprint& key) const { return (key.low >> 32) * buckets_.size() >> 32; }
-  void rebuild(std::size_t n_buckets);
+  void grow(std::size_t n_buckets);
+  void reinsert(const Bucket& bucket);
 
   std::size_t n_used_ = 0;
   Array<Bucket> buckets_;

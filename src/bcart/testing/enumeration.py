@@ -16,7 +16,7 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import gammaln, logsumexp
+from scipy.special import betaln, logsumexp
 
 from bcart.errors import InvalidDataError, InvalidModelError
 from bcart.tree import NO_CHILD, FloatArray, Tree
@@ -344,8 +344,8 @@ def _dirichlet_leaf(alpha: float | Sequence[float] | FloatArray, n_classes: int)
 
 
 def _log_beta(parameters: FloatArray) -> float:
-    """Log of the multivariate beta function."""
-    return float(gammaln(parameters).sum() - gammaln(parameters.sum()))
+    """Log of the multivariate beta function, from the usual one: log-gammas of large counts would cancel."""
+    return float(betaln(np.cumsum(parameters)[:-1], parameters[1:]).sum())
 
 
 def _count_classes(rows: FloatArray, codes: npt.NDArray[np.intp], weights: FloatArray, n_classes: int) -> _Cells:

@@ -1,0 +1,237 @@
+#include <cstring>
+#include <limits>
+
+#include "bcart/build.hpp"
+#include "check.hpp"
+#include "problems.hpp"
+
+namespace bcart::check {
+namespace {
+
+constexpr std::size_t kNoLimit = std::numeric_limits<std::size_t>::max();
+
+Graph build(const Problem& problem, const Family& family = {}, std::size_t n_workers = 1,
+            std::size_t max_bytes = kNoLimit) {
+  const Cells cells = problem.cells();
+  Monitor monitor;
+  Workers workers(n_workers, monitor);
+  Progress progress;
+  return build_graph(cells, family, max_bytes, workers, progress);
+}
+
+template <class T>
+bool same_bytes(const Array<T>& a, const Array<T>& b) {
+  return a.size() == b.size() && (a.size() == 0 || std::memcmp(a.data(), b.data(), a.size() * sizeof(T)) == 0);
+}
+
+bool is_same(const Graph& a, const Graph& b) {
+  return a.n_bins == b.n_bins && a.n_statistics == b.n_statistics && a.layer_ends == b.layer_ends &&
+         a.max_depth == b.max_depth && same_bytes(a.first_split, b.first_split) && same_bytes(a.n_cells, b.n_cells) &&
+         same_bytes(a.statistics, b.statistics) && same_bytes(a.tests.narrow(), b.tests.narrow()) &&
+         same_bytes(a.tests.wide(), b.tests.wide()) && same_bytes(a.left, b.left) && same_bytes(a.right, b.right) &&
+         same_bytes(a.order, b.order) && a.order_ends == b.order_ends;
+}
+
+// Every number of the graph against a plain breadth-first search.
+void check_plain(const Problem& problem, const Family& family, const Graph& graph) {
+  PlainGraph plain = plain_graph(problem, family);
+  const TestNumbers numbers(problem.n_bins);
+  CHECK_EQUAL(graph.n_boxes(), plain.boxes.size());
+  if (graph.n_boxes() != plain.boxes.size()) return;
+  for (std::size_t box = 0; box < plain.boxes.size(); ++box) {
+    CHECK_EQUAL(graph.n_cells[box], plain.boxes[box].size());
+    for (std::size_t k = 0; k < graph.n_statistics; ++k) {
+      double sum = 0;
+      for (const Cell cell : plain.boxes[box]) sum += problem.statistics[cell * graph.n_statistics + k];
+      CHECK_EQUAL(graph.statistics[box * graph.n_statistics + k], sum);
+    }
+    const std::vector<PlainSplit> none;
+    const std::vector<PlainSplit>& splits = box < plain.splits.size() ? plain.splits[box] : none;
+    const std::size_t first = graph.first_split[box];
+    CHECK_EQUAL(graph.first_split[box + 1] - first, splits.size());
+    if (graph.first_split[box + 1] - first != splits.size()) return;
+    for (std::size_t i = 0; i < splits.size(); ++i) {
+      CHECK(numbers.test(graph.tests[first + i]) == splits[i].test);
+      CHECK_EQUAL(graph.left[first + i], plain.id(splits[i].left));
+      CHECK_EQUAL(graph.right[first + i], plain.id(splits[i].right));
+    }
+  }
+  CHECK_EQUAL(graph.first_split[graph.n_boxes()], graph.n_splits());
+  for (std::size_t t = 0; t < std::min(graph.layer_ends.size(), plain.layer_ends.size()); ++t) {
+    CHECK_EQUAL(graph.layer_ends[t], plain.layer_ends[t]);
+  }
+  CHECK_EQUAL(graph.layer_ends.back(), plain.layer_ends.back());
+}
+
+// Enough boxes for many batches and several blocks of cells.
+Problem large_problem() {
+  std::mt19937_64 random(100);
+  Problem problem = random_problem(random, 120, std::vector<std::size_t>(18, 2));
+  problem.weights.assign(problem.n_cells(), 1.0);
+  return problem;
+}
+
+}  // namespace
+
+TEST(the_graph_is_that_of_a_plain_breadth_first_search) {
+  std::mt19937_64 random(1);
+  for (int i = 0; i < 40; ++i) {
+    std::vector<std::size_t> n_bins(1 + pick(random, 4));
+    for (std::size_t& n : n_bins) n = 1 + pick(random, 5);
+    const Problem problem = random_problem(random, 14, n_bins);
+    check_plain(problem, {}, build(problem));
+    for (const std::size_t max_depth : {1, 2, 3}) {
+      const Family family{max_depth, 1, 2};
+      check_plain(problem, family, build(problem, family));
+    }
+    const Family heavy{{}, 2, 6};
+    check_plain(problem, heavy, build(problem, heavy));
+    const Family heavy_and_shallow{2, 1.5, 4};
+    check_plain(problem, heavy_and_shallow, build(problem, heavy_and_shallow));
+  }
+}
+
+TEST(boxes_of_more_cells_than_bits_in_a_word) {
+  std::mt19937_64 random(2);
+  const Problem problem = random_problem(random, 200, {9, 8, 7});
+  const Family family{2, 1, 2};
+  check_plain(problem, family, build(problem, family));
+}
+
+TEST(grids_with_more_tests_than_fit_into_two_bytes) {
+  std::mt19937_64 random(3);
+  const Problem problem = random_problem(random, 12, {255, 255, 255});
+  const Graph graph = build(problem);
+  CHECK(!graph.tests.is_narrow());
+  check_plain(problem, {}, graph);
+}
+
+TEST(any_number_of_workers_makes_the_same_bytes) {
+  const Problem problem = large_problem();
+  const Graph one = build(problem, {}, 1);
+  CHECK(one.n_splits() > 200'000);
+  CHECK(!one.max_depth);
+  for (const std::size_t n_workers : {2, 3}) CHECK(is_same(one, build(problem, {}, n_workers)));
+}
+
+TEST(children_have_fewer_cells_and_add_up_to_their_parent) {
+  const Graph graph = build(large_problem(), {}, 2);
+  bool is_right = true;
+  for (std::size_t box = 0; box < graph.n_boxes(); ++box) {
+    for (std::size_t s = graph.first_split[box]; s < graph.first_split[box + 1]; ++s) {
+      const std::size_t left = graph.left[s];
+      const std::size_t right = graph.right[s];
+      is_right = is_right && graph.n_cells[left] > 0 && graph.n_cells[right] > 0 &&
+                 graph.n_cells[left] + graph.n_cells[right] == graph.n_cells[box];
+      for (std::size_t k = 0; k < graph.n_statistics; ++k) {
+        is_right = is_right &&
+                   graph.statistics[left * 2 + k] + graph.statistics[right * 2 + k] == graph.statistics[box * 2 + k];
+      }
+    }
+  }
+  CHECK(is_right);
+}
+
+TEST(the_order_has_children_before_parents) {
+  const Graph graph = build(large_problem());
+  std::vector<std::size_t> place(graph.n_boxes(), kNoLimit);
+  for (std::size_t i = 0; i < graph.n_boxes(); ++i) place[graph.order[i]] = i;
+  bool is_right = true;
+  for (std::size_t box = 0; box < graph.n_boxes(); ++box) {
+    is_right = is_right && place[box] != kNoLimit;
+    for (std::size_t s = graph.first_split[box]; s < graph.first_split[box + 1]; ++s) {
+      is_right = is_right && place[graph.left[s]] < place[box] && place[graph.right[s]] < place[box];
+    }
+  }
+  CHECK(is_right);
+  std::size_t begin = 0;
+  for (const std::size_t end : graph.order_ends) {
+    for (std::size_t i = begin; i < end; ++i)
+      CHECK_EQUAL(graph.n_cells[graph.order[i]], graph.n_cells[graph.order[begin]]);
+    begin = end;
+  }
+  CHECK_EQUAL(begin, graph.n_boxes());
+}
+
+TEST(a_byte_budget_leaves_the_graph_of_some_depth) {
+  const Problem problem = large_problem();
+  std::size_t last_depth = 0;
+  std::set<std::size_t> depths;
+  for (std::size_t max_bytes = 1'000; max_bytes < 4'000'000; max_bytes = max_bytes * 5 / 4) {
+    const Graph limited = build(problem, {}, 1, max_bytes);
+    CHECK(limited.ending == Ending::memory);
+    CHECK(limited.max_depth.has_value());
+    const std::size_t depth = limited.max_depth.value_or(0);
+    CHECK(depth >= last_depth);
+    CHECK(limited.n_boxes_found >= limited.n_boxes());
+    CHECK(is_same(limited, build(problem, {}, 2, max_bytes)));
+    if (depth > 0 && depths.insert(depth).second) {
+      const Graph meant = build(problem, {depth, 1, 2});
+      CHECK(is_same(limited, meant));
+      CHECK(meant.ending == Ending::max_depth);
+    }
+    last_depth = depth;
+  }
+  CHECK(depths.size() >= 4);
+}
+
+TEST(without_bytes_for_a_split_only_the_root_is_left) {
+  const Graph graph = build(large_problem(), {}, 1, 10);
+  CHECK(graph.ending == Ending::memory);
+  CHECK(graph.max_depth == std::size_t{0});
+  CHECK_EQUAL(graph.n_boxes(), std::size_t{1});
+  CHECK_EQUAL(graph.n_splits(), std::size_t{0});
+  CHECK_EQUAL(graph.first_split[1], std::uint64_t{0});
+}
+
+TEST(a_deadline_leaves_the_graph_of_some_depth) {
+  const Problem problem = large_problem();
+  const Cells cells = problem.cells();
+  for (const auto time : {std::chrono::microseconds(0), std::chrono::microseconds(2'000)}) {
+    Monitor monitor;
+    Progress progress;
+    Workers workers(1, monitor, Clock::now() + time);
+    const Graph limited = build_graph(cells, {}, kNoLimit, workers, progress);
+    if (limited.ending == Ending::complete) continue;  // a fast machine
+    CHECK(limited.ending == Ending::time);
+    const std::size_t depth = limited.max_depth.value_or(kNoLimit);
+    if (depth > 0) CHECK(is_same(limited, build(problem, {depth, 1, 2})));
+  }
+}
+
+TEST(a_depth_that_limits_nothing_is_no_limit) {
+  std::mt19937_64 random(4);
+  const Problem problem = random_problem(random, 10, {10});  // a line: the deepest tree takes one cell at a time
+  const std::size_t deepest = problem.n_cells() - 1;
+  const Graph all = build(problem, {{}, 0.25, 0.25});
+  CHECK(!all.max_depth);
+  CHECK(is_same(all, build(problem, {deepest, 0.25, 0.25})));
+  CHECK(is_same(all, build(problem, {100, 0.25, 0.25})));
+  const Graph limited = build(problem, {deepest - 1, 0.25, 0.25});
+  CHECK(limited.max_depth == deepest - 1);
+}
+
+TEST(one_cell_is_a_whole_graph) {
+  std::mt19937_64 random(5);
+  const Problem problem = random_problem(random, 1, {3, 1});
+  const Graph graph = build(problem, {5, 1, 2}, 3);
+  CHECK_EQUAL(graph.n_boxes(), std::size_t{1});
+  CHECK(!graph.max_depth && graph.ending == Ending::complete);
+}
+
+TEST(progress_counts_what_was_found) {
+  const Problem problem = large_problem();
+  const Cells cells = problem.cells();
+  Monitor monitor;
+  Workers workers(1, monitor);
+  Progress progress;
+  const Graph graph = build_graph(cells, {}, kNoLimit, workers, progress);
+  CHECK_EQUAL(progress.n_boxes, graph.n_boxes());
+  CHECK_EQUAL(progress.n_splits, graph.n_splits());
+  CHECK_EQUAL(progress.n_expanded, progress.layer_size);
+  CHECK(progress.n_bytes > graph.n_splits() * 10);
+}
+
+}  // namespace bcart::check
+
+int main() { return bcart::check::run_all(); }

@@ -1,0 +1,168 @@
+#include "bcart/splits.hpp"
+#include "check.hpp"
+#include "problems.hpp"
+
+namespace bcart::check {
+namespace {
+
+Fingerprint fingerprint_of(const std::vector<Cell>& box, const std::vector<Fingerprint>& words) {
+  Fingerprint sum;
+  for (const Cell cell : box) sum += words[cell];
+  return sum;
+}
+
+void check_same(const std::vector<Split>& found, const std::vector<PlainSplit>& expected,
+                const std::vector<Fingerprint>& words) {
+  CHECK_EQUAL(found.size(), expected.size());
+  for (std::size_t i = 0; i < std::min(found.size(), expected.size()); ++i) {
+    CHECK(found[i].test == expected[i].test);
+    CHECK_EQUAL(found[i].n_cells[0], expected[i].left.size());
+    CHECK_EQUAL(found[i].n_cells[1], expected[i].right.size());
+    CHECK(found[i].keys[0] == fingerprint_of(expected[i].left, words));
+    CHECK(found[i].keys[1] == fingerprint_of(expected[i].right, words));
+  }
+}
+
+// A non-empty random subset, in ascending order.
+std::vector<Cell> random_box(std::mt19937_64& random, std::size_t n_cells, std::size_t max_size) {
+  std::set<Cell> box;
+  for (std::size_t i = 1 + pick(random, max_size); i > 0; --i) box.insert(static_cast<Cell>(pick(random, n_cells)));
+  return {box.begin(), box.end()};
+}
+
+// All ways to find the splits of random boxes of one problem against the definition.
+void check_boxes(std::mt19937_64& random, const Problem& problem, const Family& family, int n_boxes) {
+  const Cells cells = problem.cells();
+  const SplitRules rules(cells, family);
+  const std::vector<Fingerprint> words = cell_fingerprints(cells.n_cells);
+  SplitFinder finder(rules);  // one for all boxes: nothing may be left over from one to the next
+  for (int i = 0; i < n_boxes; ++i) {
+    const std::vector<Cell> box = random_box(random, cells.n_cells, i % 4 == 0 ? 8 : 64);
+    const std::vector<PlainSplit> expected = plain_splits(problem, family, box);
+    std::vector<Split> by_masks;
+    std::vector<Split> by_bins;
+    finder.find_by_masks(box, by_masks);
+    finder.find_by_bins(box, by_bins);
+    check_same(by_masks, expected, words);
+    check_same(by_bins, expected, words);
+    CHECK(expected.size() <= rules.max_splits(box.size()));
+  }
+}
+
+std::vector<std::size_t> random_bins(std::mt19937_64& random) {
+  std::vector<std::size_t> n_bins(1 + pick(random, 7));
+  for (std::size_t& n : n_bins) n = 1 + pick(random, 12);
+  return n_bins;
+}
+
+}  // namespace
+
+TEST(both_ways_list_each_bipartition_once) {
+  std::mt19937_64 random(1);
+  for (int i = 0; i < 60; ++i) check_boxes(random, random_problem(random, 100, random_bins(random)), {}, 30);
+}
+
+TEST(features_that_repeat_each_other_add_no_split) {
+  std::mt19937_64 random(2);
+  Problem problem = random_problem(random, 40, {5, 3});
+  Problem doubled = problem;
+  doubled.n_features = 4;
+  doubled.n_bins = {5, 3, 5, 3};
+  doubled.codes.clear();
+  for (Cell cell = 0; cell < problem.n_cells(); ++cell) {
+    const Code a = problem.code(cell, 0);
+    const Code b = problem.code(cell, 1);
+    for (const int code : {int{a}, int{b}, 4 - a, 2 - b}) doubled.codes.push_back(static_cast<Code>(code));
+  }
+  std::vector<Cell> all;
+  for (Cell cell = 0; cell < problem.n_cells(); ++cell) all.push_back(cell);
+  CHECK_EQUAL(plain_splits(doubled, {}, all).size(), plain_splits(problem, {}, all).size());
+  check_boxes(random, doubled, {}, 200);
+}
+
+TEST(binary_features) {
+  std::mt19937_64 random(3);
+  check_boxes(random, random_problem(random, 300, std::vector<std::size_t>(20, 2)), {}, 500);
+  check_boxes(random, random_problem(random, 300, std::vector<std::size_t>(70, 2)), {}, 200);
+}
+
+TEST(as_many_bins_as_there_can_be) {
+  std::mt19937_64 random(4);
+  check_boxes(random, random_problem(random, 200, {255, 1, 255, 64, 65}), {}, 200);
+}
+
+TEST(cuts_that_fill_words_of_64_bits_exactly) {
+  std::mt19937_64 random(5);
+  check_boxes(random, random_problem(random, 200, {33, 33}), {}, 200);
+  check_boxes(random, random_problem(random, 200, {65, 65}), {}, 200);
+}
+
+TEST(light_sides_and_light_boxes_are_left_alone) {
+  std::mt19937_64 random(6);
+  for (const double minimum : {0.25, 0.5, 1.0, 3.0, 10.0, 1000.0}) {
+    for (int i = 0; i < 8; ++i) {
+      const Problem problem = random_problem(random, 100, random_bins(random));
+      check_boxes(random, problem, {{}, minimum, 2}, 30);
+      check_boxes(random, problem, {{}, 0.25, minimum}, 30);
+      check_boxes(random, problem, {{}, minimum, 3 * minimum}, 30);
+    }
+  }
+}
+
+TEST(weights_that_are_short_by_rounding_are_enough) {
+  Problem problem = {1, {20}, {}, {}, {}};
+  std::vector<Cell> box;
+  for (Cell cell = 0; cell < 20; ++cell) {
+    problem.codes.push_back(static_cast<Code>(cell));
+    problem.statistics.push_back(1);
+    problem.weights.push_back(0.1);
+    box.push_back(cell);
+  }
+  const Cells cells = problem.cells();
+  const SplitRules rules(cells, {{}, 1.0, 2.0});
+  SplitFinder finder(rules);
+  std::vector<Split> by_masks;
+  std::vector<Split> by_bins;
+  finder.find_by_masks(box, by_masks);
+  finder.find_by_bins(box, by_bins);
+  CHECK_EQUAL(by_masks.size(), std::size_t{1});
+  CHECK_EQUAL(by_bins.size(), std::size_t{1});
+  CHECK(by_masks.at(0).test == (Test{0, 9, 10}));
+  CHECK(by_bins.at(0).test == (Test{0, 9, 10}));
+}
+
+TEST(boxes_of_every_size_go_the_right_way_and_splits_are_appended) {
+  std::mt19937_64 random(7);
+  const Problem problem = random_problem(random, 400, {6, 5, 4, 3, 2});
+  const Cells cells = problem.cells();
+  const SplitRules rules(cells, {});
+  const std::vector<Fingerprint> words = cell_fingerprints(cells.n_cells);
+  SplitFinder finder(rules);
+  std::vector<Split> splits;
+  for (const std::size_t size : {1, 2, 3, 7, 8, 9, 63, 64, 65, 66, 128, 200}) {
+    std::vector<Cell> box;
+    for (Cell cell = 0; cell < size; ++cell) box.push_back(cell);
+    const std::size_t n_before = splits.size();
+    finder.find(box, splits);
+    check_same({splits.begin() + static_cast<std::ptrdiff_t>(n_before), splits.end()}, plain_splits(problem, {}, box),
+               words);
+  }
+}
+
+TEST(words_of_cells_are_distinct_and_the_first_do_not_depend_on_how_many_there_are) {
+  const std::vector<Fingerprint> words = cell_fingerprints(100'000);
+  std::set<std::uint64_t> low;
+  std::set<std::uint64_t> high;
+  for (const Fingerprint& word : words) {
+    low.insert(word.low);
+    high.insert(word.high);
+  }
+  CHECK_EQUAL(low.size(), words.size());
+  CHECK_EQUAL(high.size(), words.size());
+  const std::vector<Fingerprint> few = cell_fingerprints(10);
+  CHECK(std::equal(few.begin(), few.end(), words.begin()));
+}
+
+}  // namespace bcart::check
+
+int main() { return bcart::check::run_all(); }

@@ -1,0 +1,251 @@
+"""Building the graph: its shape, its limits, and its manners while it runs."""
+
+import json
+import math
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+import warnings
+
+import numpy as np
+import pytest
+
+import bcart
+
+
+def hidden_xor(n, seed=0):
+    X = np.random.default_rng(seed).integers(0, 2, (n, 20))
+    return X, X[:, 0] ^ X[:, 1] ^ X[:, 2] ^ X[:, 3]
+
+
+X, Y = hidden_xor(100)
+
+
+def fit(n_jobs=2, **parameters):
+    return bcart.BayesianTreeClassifier(n_jobs=n_jobs, **parameters).fit(X, Y).posterior_
+
+
+def cells_of(n):
+    codes, labels = hidden_xor(n)
+    return bcart.Cells.from_rows(codes, np.eye(2)[labels])
+
+
+def numbers(posterior):
+    return posterior.log_score, posterior.log_n_trees, posterior.log_prior_mass, posterior.n_boxes, posterior.n_splits
+
+
+# Shape
+
+
+def test_the_graph_of_a_line_is_its_intervals():
+    n = 12
+    graph = bcart.build_graph(bcart.Cells(np.arange(n)[:, None], np.ones((n, 1))))
+    assert (graph.n_boxes, graph.n_splits) == (n * (n + 1) // 2, math.comb(n + 1, 3))
+    assert graph.max_depth is None
+
+
+def test_children_add_up_to_their_parent_and_come_later():
+    core = bcart.build_graph(cells_of(30)).core
+    parents = np.repeat(np.arange(core.n_boxes), np.diff(core.first_split.astype(np.int64)))
+    np.testing.assert_array_equal(core.n_cells[core.left] + core.n_cells[core.right], core.n_cells[parents])
+    np.testing.assert_array_equal(core.statistics[core.left] + core.statistics[core.right], core.statistics[parents])
+    assert core.first_split[0] == 0
+    assert core.first_split[-1] == core.n_splits
+
+
+def test_a_split_is_found_by_the_cells_it_parts():
+    graph = bcart.build_graph(cells_of(30))
+    cells = np.arange(graph.cells.n_cells)
+    for split in graph.splits_of(0):
+        feature, lower, upper = graph.core.test(split)
+        assert lower < upper
+        is_left = graph.cells.codes[:, feature] <= lower
+        children = graph.core.left[split], graph.core.right[split]
+        assert graph.find_split(0, cells, is_left) == children
+        assert graph.find_split(0, cells, ~is_left) == children[::-1]
+    assert graph.find_split(0, cells, cells < 1) is None
+
+
+def test_a_depth_that_limits_nothing_is_no_limit():
+    posterior = fit(max_depth=99)
+    assert posterior.max_depth is None
+    assert numbers(posterior) == numbers(fit())
+
+
+def test_a_family_says_what_it_is():
+    with pytest.raises(bcart.InvalidModelError, match="max_depth=0"):
+        bcart.Family(max_depth=0)
+    with pytest.raises(bcart.InvalidModelError, match="min_samples_leaf=-1"):
+        bcart.Family(min_samples_leaf=-1)
+
+
+# Budgets
+
+
+@pytest.mark.parametrize("max_memory", [16_000, "100kB", "400kB", "1MB", "2.5MB", "5MB", "10MB", "20MB"])
+def test_within_a_byte_budget_the_posterior_is_that_of_the_depth_it_names(max_memory):
+    with pytest.warns(bcart.DepthLimitedWarning) as caught:
+        limited = fit(max_memory=max_memory)
+    depth = limited.max_depth
+    assert depth >= 1
+    assert f"exact for trees up to depth {depth}. To go deeper: lower max_bins" in str(caught[0].message)
+    assert caught[0].filename == __file__
+    assert numbers(limited) == numbers(fit(max_depth=depth))
+    assert limited.map_tree() == fit(max_depth=depth).map_tree()
+
+
+def test_more_memory_never_gives_less_depth():
+    depths = []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", bcart.DepthLimitedWarning)
+        for kilobytes in (16, 40, 160, 640, 2_560, 10_240, 1_000_000):
+            depths.append(fit(max_memory=f"{kilobytes}kB").max_depth)
+    assert depths[-1] is None
+    assert depths[:-1] == sorted(depths[:-1])
+    assert len(set(depths)) >= 4
+
+
+@pytest.mark.parametrize("max_memory", ["100kB", "1MB", "5MB", "20MB"])
+def test_the_depth_within_a_byte_budget_is_the_same_for_any_number_of_threads(max_memory):
+    with pytest.warns(bcart.DepthLimitedWarning):
+        one, two, three = (fit(n_jobs=n, max_memory=max_memory) for n in (1, 2, 3))
+    assert one.max_depth == two.max_depth == three.max_depth
+    assert numbers(one) == numbers(two) == numbers(three)
+
+
+def test_no_memory_for_a_single_split_is_an_error_with_a_remedy():
+    with pytest.raises(bcart.MemoryBudgetError, match=r"more than max_memory=100 bytes; lower max_bins, .* raise max"):
+        fit(max_memory=100)
+
+
+def test_no_time_for_a_single_split_is_an_error_with_a_remedy():
+    with pytest.raises(bcart.TimeBudgetError, match=r"longer than time_limit=1e-09 s; .* raise time_limit"):
+        fit(time_limit=1e-9)
+
+
+def test_within_a_time_limit_the_posterior_is_that_of_the_depth_it_names():
+    codes, labels = hidden_xor(600)
+    start = time.perf_counter()
+    with pytest.warns(bcart.DepthLimitedWarning, match="longer than time_limit=0.2 s"):
+        limited = bcart.BayesianTreeClassifier(time_limit=0.2, max_memory="4GB", n_jobs=1).fit(codes, labels).posterior_
+    assert time.perf_counter() - start < 2.0
+    same = bcart.BayesianTreeClassifier(max_depth=limited.max_depth, n_jobs=1).fit(codes, labels).posterior_
+    assert numbers(limited) == numbers(same)
+
+
+def test_a_budget_that_is_not_crossed_says_nothing():
+    assert fit(max_memory="1GB", time_limit=600.0).max_depth is None
+
+
+# Manners
+
+
+def test_progress_tells_how_far_the_build_is():
+    told = []
+    start = time.perf_counter()
+    graph = bcart.build_graph(cells_of(200), limits=bcart.Limits(n_jobs=1), on_progress=told.append)
+    seconds = time.perf_counter() - start
+    assert 1 <= len(told) <= seconds / 0.05
+    assert all(isinstance(progress, bcart.Progress) for progress in told)
+    assert [p.depth for p in told] == sorted(p.depth for p in told)
+    assert [p.n_boxes for p in told] == sorted(p.n_boxes for p in told)
+    assert [p.n_splits for p in told] == sorted(p.n_splits for p in told)
+    assert [p.n_bytes for p in told] != [told[0].n_bytes] * len(told)
+    assert all(0 <= p.n_expanded <= p.layer_size <= p.n_boxes for p in told)
+    assert told[-1].n_boxes <= graph.n_boxes
+    assert told[-1].n_splits <= graph.n_splits
+    assert told[-1].depth < 20
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_an_exception_in_the_callback_ends_the_build(n_jobs):
+    calls = []
+
+    def stop(progress):
+        calls.append(progress)
+        raise KeyError("enough")
+
+    with pytest.raises(KeyError, match="enough"):
+        bcart.build_graph(cells_of(600), limits=bcart.Limits("8GB", n_jobs=n_jobs), on_progress=stop)
+    assert len(calls) == 1
+    assert bcart.build_graph(cells_of(10)).n_boxes > 0
+
+
+def test_other_threads_of_python_run_during_a_build():
+    ticks, is_done = [], threading.Event()
+
+    def tick():
+        while not is_done.wait(0.001):
+            ticks.append(time.perf_counter())
+
+    thread = threading.Thread(target=tick)
+    thread.start()
+    try:
+        start = time.perf_counter()
+        bcart.build_graph(cells_of(200), limits=bcart.Limits(n_jobs=1))
+        end = time.perf_counter()
+    finally:
+        is_done.set()
+        thread.join()
+    within = [at for at in ticks if start + 0.05 * (end - start) < at < end - 0.05 * (end - start)]
+    assert len(within) > 20 * (end - start)
+
+
+INTERRUPTED = """
+    import json, os, signal, threading, time
+    import numpy as np, bcart
+
+    X = np.random.default_rng(0).integers(0, 2, (600, 20))
+    cells = bcart.Cells.from_rows(X, np.eye(2)[X[:, 0] ^ X[:, 1]])
+    sent = []
+
+    def interrupt():
+        time.sleep(1.0)
+        sent.append(time.perf_counter())
+        os.kill(os.getpid(), signal.SIGINT)
+
+    threading.Thread(target=interrupt).start()
+    try:
+        bcart.build_graph(cells, limits=bcart.Limits("8GB", n_jobs={n_jobs}))
+        seconds = None
+    except KeyboardInterrupt:
+        seconds = time.perf_counter() - sent[0]
+    small = bcart.build_graph(bcart.Cells([[0], [1], [2]], np.ones((3, 2))), limits=bcart.Limits(n_jobs={n_jobs}))
+    print(json.dumps([seconds, small.n_boxes]))
+"""
+
+
+def run_child(code):
+    return subprocess.run([sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, timeout=120)
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_ctrl_c_is_a_keyboard_interrupt_at_once_and_the_next_build_works(n_jobs):
+    child = run_child(INTERRUPTED.format(n_jobs=n_jobs))
+    assert child.returncode == 0, child.stderr
+    seconds, n_boxes = json.loads(child.stdout)
+    assert seconds is not None, "the build was over before the interrupt came"
+    assert seconds < 0.5  # 0.2 s on a machine that does nothing else
+    assert n_boxes == 6
+
+
+TOO_MANY_THREADS = """
+    import resource
+    import bcart
+
+    resource.setrlimit(resource.RLIMIT_AS, (4 * 10**9, 4 * 10**9))
+    try:
+        bcart.build_graph(bcart.Cells([[0], [1]], [[1.0], [1.0]]), limits=bcart.Limits(n_jobs=5000))
+    except Exception as error:
+        print(type(error).__name__)
+    print(bcart.build_graph(bcart.Cells([[0], [1]], [[1.0], [1.0]]), limits=bcart.Limits(n_jobs=1)).n_boxes)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="limits the address space as Linux does")
+def test_threads_that_cannot_be_started_do_not_end_the_process():
+    child = run_child(TOO_MANY_THREADS)
+    assert child.returncode == 0, child.stderr
+    assert child.stdout.split()[-1] == "3"

@@ -1,0 +1,191 @@
+"""One tree, made and read by hand."""
+
+import copy
+import dataclasses
+import pickle
+import textwrap
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import bcart
+from bcart import InvalidDataError, Tree
+
+# age < 30.5 ? old enough : (fare < 7 ? ... : ...), in preorder
+HAND = {
+    "feature": [1, -1, 0, -1, -1],
+    "threshold": [30.5, np.nan, 7.0, np.nan, np.nan],
+    "left": [1, -1, 3, -1, -1],
+    "right": [2, -1, 4, -1, -1],
+    "statistics": [[5, 6], [4, 0], [1, 6], [1, 1], [0, 5]],
+    "predictive": [[6 / 13, 7 / 13], [5 / 6, 1 / 6], [2 / 9, 7 / 9], [0.5, 0.5], [1 / 7, 6 / 7]],
+    "feature_names": ("fare", "age"),
+    "classes": np.array(["lived", "died"]),
+}
+
+
+def make(**changes):
+    return Tree(**{**HAND, **changes})
+
+
+def leaf(**changes):
+    only = {name: HAND[name][1:2] for name in ("feature", "threshold", "left", "right", "statistics", "predictive")}
+    return make(**{**only, **changes})
+
+
+def test_a_tree_knows_its_size():
+    assert (make().n_nodes, make().n_leaves, make().depth) == (5, 3, 2)
+    assert (leaf().n_nodes, leaf().n_leaves, leaf().depth) == (1, 1, 0)
+
+
+def test_rows_go_left_when_they_are_below_the_threshold():
+    rows = [[0, 30.4], [0, 30.5], [7, 30.5], [6.999, 99], [1e300, -1e300], [np.inf, np.inf], [-np.inf, np.inf]]
+    assert make().apply(rows).tolist() == [1, 3, 4, 3, 1, 4, 3]
+
+
+def test_predictions_are_those_of_the_leaf_and_the_first_of_equals():
+    rows = [[0, 0], [0, 40], [9, 40]]
+    assert make().predict_proba(rows).tolist() == [HAND["predictive"][i] for i in (1, 3, 4)]
+    assert make().predict(rows).tolist() == ["lived", "lived", "died"]
+
+
+def test_a_tree_that_is_a_leaf_says_the_same_of_every_row():
+    assert leaf().apply([[1, 2], [3, 4]]).tolist() == [0, 0]
+    assert leaf().predict([[1, 2], [3, 4]]).tolist() == ["lived", "lived"]
+
+
+def test_no_rows_have_no_predictions():
+    assert make().predict(np.empty((0, 2))).shape == (0,)
+
+
+def follow(tree, row):
+    """The leaf of one row, by walking down."""
+    node = 0
+    while tree.feature[node] >= 0:
+        goes_left = row[tree.feature[node]] < tree.threshold[node]
+        node = int(tree.left[node] if goes_left else tree.right[node])
+    return node
+
+
+@given(st.integers(0, 2**32 - 1))
+def test_all_rows_at_once_fall_where_each_would_alone(seed):
+    rng = np.random.default_rng(seed)
+    X, y = rng.integers(0, 4, (12, 3)), rng.integers(0, 2, 12)
+    tree = bcart.BayesianTreeClassifier(log_phi=-3.0, n_jobs=1).fit(X, y).posterior_.sample(1, seed)[0]
+    queries = rng.normal(1.5, 2.0, (20, 3))
+    assert tree.apply(queries).tolist() == [follow(tree, row) for row in queries]
+
+
+def test_a_tree_prints_as_questions_and_answers():
+    text = """\
+        Tree with 3 leaves, depth 2, posterior probability 0.25
+        age < 30.5
+        ├─ yes: lived  p=0.833  (lived 4)
+        └─ no:  fare < 7
+           ├─ yes: lived  p=0.500  (lived 1, died 1)
+           └─ no:  died  p=0.857  (died 5)"""
+    assert str(make(log_probability=np.log(0.25))) == textwrap.dedent(text)
+
+
+def test_branches_on_the_left_keep_their_line():
+    text = """\
+        Tree with 3 leaves, depth 2
+        age < 30.5
+        ├─ yes: fare < 7
+        │  ├─ yes: lived  p=0.500  (lived 1, died 1)
+        │  └─ no:  died  p=0.857  (died 5)
+        └─ no:  lived  p=0.833  (lived 4)"""
+    order = [0, 2, 3, 4, 1]
+    arrays = {name: np.array(HAND[name])[order] for name in ("feature", "threshold", "statistics", "predictive")}
+    assert str(make(**arrays, left=[1, 2, -1, -1, -1], right=[4, 3, -1, -1, -1])) == textwrap.dedent(text)
+
+
+def test_a_leaf_without_rows_says_so_and_fractions_of_rows_are_shown():
+    assert str(leaf(statistics=[[0, 0]])).endswith("(no rows)")
+    assert str(leaf(statistics=[[0.25, 1234]])).endswith("(lived 0.25, died 1,234)")
+
+
+def test_the_short_form_names_size_and_probability():
+    assert repr(make(log_probability=np.log(0.5))) == "<Tree: 3 leaves, depth 2, posterior probability 0.5>"
+    assert repr(leaf()) == "<Tree: 1 leaf, depth 0>"
+
+
+def test_trees_are_equal_when_they_make_the_same_tests_in_the_same_places():
+    tree, twin = make(), make(statistics=np.zeros((5, 2)), log_probability=-1.0)
+    assert tree == twin
+    assert hash(tree) == hash(twin)
+    assert {tree: "found"}[twin] == "found"
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        pytest.param(leaf(), id="another size"),
+        pytest.param(make(feature=[0, -1, 0, -1, -1]), id="another feature"),
+        pytest.param(make(threshold=[30.5, np.nan, 8.0, np.nan, np.nan]), id="another threshold"),
+        pytest.param(
+            make(
+                feature=[1, 0, -1, -1, -1],
+                threshold=[30.5, 7.0, np.nan, np.nan, np.nan],
+                left=[1, 2, -1, -1, -1],
+                right=[4, 3, -1, -1, -1],
+            ),
+            id="another place",
+        ),
+        "a text",
+        None,
+    ],
+)
+def test_other_trees_and_other_things_are_not_equal(other):
+    assert make() != other
+    assert other != make()
+
+
+def test_nobody_can_change_a_tree():
+    tree = make()
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        tree.feature = np.zeros(5)
+    for name in ("feature", "threshold", "left", "right", "statistics", "predictive", "classes"):
+        array = getattr(tree, name)
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = array[1]
+
+
+def test_changing_what_a_tree_was_made_from_does_not_change_it():
+    thresholds, classes = np.array(HAND["threshold"]), np.array(["lived", "died"])
+    tree = make(threshold=thresholds, classes=classes)
+    thresholds[0], classes[0] = 99.0, "x"
+    assert tree == make()
+    assert tree.predict([[0.0, 0.0]]).tolist() == ["lived"]
+
+
+def test_classes_may_be_given_as_a_list():
+    assert make(classes=["lived", "died"]).predict([[0.0, 0.0]]).tolist() == ["lived"]
+
+
+@pytest.mark.parametrize("duplicate", [copy.copy, copy.deepcopy, lambda tree: pickle.loads(pickle.dumps(tree))])
+def test_copies_are_equal_and_predict_alike(duplicate):
+    tree = make(log_probability=-2.0)
+    again = duplicate(tree)
+    assert again == tree
+    assert hash(again) == hash(tree)
+    assert str(again) == str(tree)
+    assert again.predict([[0, 0], [9, 40]]).tolist() == tree.predict([[0, 0], [9, 40]]).tolist()
+
+
+@pytest.mark.parametrize(
+    ("rows", "said"),
+    [
+        ([1.0, 2.0], r"2 features \(fare, age\), but X has shape \(2,\)"),
+        ([[1.0]], r"shape \(1, 1\)"),
+        ([[1.0, 2.0, 3.0]], r"shape \(1, 3\)"),
+        ([[1.0, np.nan]], "'age' contains NaN; fill in or drop"),
+        ([["a", "b"]], "numbers"),
+        ([[1.0], [1.0, 2.0]], "numbers"),
+    ],
+)
+def test_rows_that_make_no_sense_are_refused(rows, said):
+    with pytest.raises(InvalidDataError, match=said):
+        make().predict(rows)
