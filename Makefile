@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 SOURCES := pyproject.toml CMakeLists.txt $(wildcard cpp/include/bcart/*.hpp cpp/src/*.cpp bindings/*)
-CXX_FILES := $(wildcard cpp/include/bcart/*.hpp cpp/src/*.cpp cpp/tests/*.hpp cpp/tests/*.cpp bindings/*)
+CXX_FILES := $(wildcard cpp/include/bcart/*.hpp cpp/src/*.cpp cpp/tests/*.hpp cpp/tests/*.cpp bindings/* benchmarks/*.cpp)
 PIP_INSTALL := $(BIN)/pip install --quiet --disable-pip-version-check
 
 .PHONY: demo test test-slow lint format cpp-test sanitize bench stubs clean
@@ -45,6 +45,8 @@ sanitize: $(VENV)/.installed
 	  ASAN_OPTIONS=detect_leaks=0 PYTHONPATH=build/sanitized $(BIN)/python -m pytest tests/property
 
 bench: $(VENV)/.installed
+	$(BIN)/cmake -S . -B build/bench -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN))/ninja -DBCART_PYTHON=OFF -DBCART_BENCH=ON > /dev/null
+	$(BIN)/cmake --build build/bench --target machine_limit
 	$(BIN)/python benchmarks/build_and_sweep.py
 
 stubs: $(VENV)/.installed

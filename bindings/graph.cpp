@@ -41,7 +41,8 @@ Array<T> copy(const T* data, std::size_t size) {
 
 // The inverse of reading a graph's properties one by one, as pickling does.
 Graph restore(std::vector<std::size_t> n_bins, std::vector<std::size_t> layer_ends,
-              const Input<std::uint64_t, 1>& first_split, const Input<std::uint32_t, 1>& n_cells,
+              const Input<std::uint64_t, 1>& first_split, const Input<std::uint32_t, 1>& n_splits_of,
+              const Input<std::uint32_t, 1>& n_cells,
               const Input<double, 2>& statistics, const Input<std::uint32_t, 1>& tests,
               const Input<BoxId, 1>& left, const Input<BoxId, 1>& right, std::optional<std::size_t> max_depth,
               Ending ending) {
@@ -49,6 +50,7 @@ Graph restore(std::vector<std::size_t> n_bins, std::vector<std::size_t> layer_en
   graph.n_statistics = statistics.shape(1);
   graph.layer_ends = std::move(layer_ends);
   graph.first_split = copy(first_split.data(), first_split.size());
+  graph.n_splits_of = copy(n_splits_of.data(), n_splits_of.size());
   graph.n_cells = copy(n_cells.data(), n_cells.size());
   graph.statistics = copy(statistics.data(), statistics.size());
   graph.tests = TestArray(TestNumbers(n_bins).size());
@@ -59,7 +61,6 @@ Graph restore(std::vector<std::size_t> n_bins, std::vector<std::size_t> layer_en
   graph.n_bins = std::move(n_bins);
   graph.max_depth = max_depth;
   graph.ending = ending;
-  graph.sort_boxes();
   return graph;
 }
 
@@ -91,7 +92,9 @@ void bind_graph(nb::module_& module) {
       .def_prop_ro("n_boxes_found", [](const Graph& graph) { return graph.n_boxes_found; })
       .def_prop_ro("ending", [](const Graph& graph) { return graph.ending; })
       .def_prop_ro(
-          "first_split", [](const Graph& g) { return view(g.first_split.data(), g.first_split.size()); }, internal)
+          "first_split", [](const Graph& g) { return view(g.first_split.data(), g.n_boxes()); }, internal)
+      .def_prop_ro(
+          "n_splits_of", [](const Graph& g) { return view(g.n_splits_of.data(), g.n_boxes()); }, internal)
       .def_prop_ro("n_cells", [](const Graph& g) { return view(g.n_cells.data(), g.n_boxes()); }, internal)
       .def_prop_ro("statistics", &statistics_view, internal)
       .def_prop_ro("tests", &tests_view, internal)
@@ -108,7 +111,7 @@ void bind_graph(nb::module_& module) {
   module.def("build_graph", &build, "codes"_a, "n_bins"_a, "statistics"_a, "weights"_a, "max_depth"_a.none(),
              "min_samples_leaf"_a, "min_samples_split"_a, "max_bytes"_a, "seconds"_a.none(), "n_workers"_a,
              "on_progress"_a.none());
-  module.def("restore_graph", &restore, "n_bins"_a, "layer_ends"_a, "first_split"_a, "n_cells"_a, "statistics"_a,
+  module.def("restore_graph", &restore, "n_bins"_a, "layer_ends"_a, "first_split"_a, "n_splits_of"_a, "n_cells"_a, "statistics"_a,
              "tests"_a, "left"_a, "right"_a, "max_depth"_a.none(), "ending"_a);
 }
 

@@ -45,4 +45,4 @@ def test_hidden_xor_gives_the_checked_numbers(size, max_memory):
     core = posterior.graph.core
     is_counted = core.n_cells >= 3
     assert np.count_nonzero(is_counted) == n_boxes
-    assert int(np.diff(core.first_split)[is_counted].sum()) == n_splits
+    assert int(core.n_splits_of[is_counted].sum()) == n_splits

@@ -46,13 +46,16 @@ def test_the_graph_of_a_line_is_its_intervals():
     assert graph.max_depth is None
 
 
-def test_children_add_up_to_their_parent_and_come_later():
-    core = bcart.build_graph(cells_of(30)).core
-    parents = np.repeat(np.arange(core.n_boxes), np.diff(core.first_split.astype(np.int64)))
+def test_children_add_up_to_their_parent_and_every_split_has_one():
+    graph = bcart.build_graph(cells_of(30))
+    core, parents = graph.core, np.full(graph.n_splits, -1)
+    for box in range(graph.n_boxes):
+        splits = list(graph.splits_of(box))
+        assert (parents[splits] == -1).all()
+        parents[splits] = box
+    assert (parents >= 0).all()
     np.testing.assert_array_equal(core.n_cells[core.left] + core.n_cells[core.right], core.n_cells[parents])
     np.testing.assert_array_equal(core.statistics[core.left] + core.statistics[core.right], core.statistics[parents])
-    assert core.first_split[0] == 0
-    assert core.first_split[-1] == core.n_splits
 
 
 def test_a_split_is_found_by_the_cells_it_parts():

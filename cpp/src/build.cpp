@@ -71,13 +71,13 @@ struct Chunk {
 
 // The depth of the deepest tree.
 std::size_t height(const Graph& graph) {
+  const Array<BoxId> boxes = graph.boxes_by_size();
   Array<std::uint32_t> heights(graph.n_boxes());
-  for (const BoxId box : graph.order) {
-    std::uint32_t highest = 0;
-    for (std::size_t s = graph.first_split[box]; s < graph.first_split[box + 1]; ++s) {
-      highest = std::max({highest, heights[graph.left[s]] + 1, heights[graph.right[s]] + 1});
+  for (std::size_t i = boxes.size(); i-- > 0;) {
+    const BoxId box = boxes[i];
+    for (std::size_t s = graph.first_split[box]; s < graph.last_split(box); ++s) {
+      heights[box] = std::max({heights[box], heights[graph.left[s]] + 1, heights[graph.right[s]] + 1});
     }
-    heights[box] = highest;
   }
   return heights[0];
 }
@@ -103,16 +103,12 @@ class Builder {
     add_root();
     for (std::size_t depth = 0;; ++depth) {
       if (!has_splittable_box()) break;
-      if (family_.max_depth == depth) {
-        end_at(depth, Ending::max_depth);
-        break;
-      }
-      if (const Ending ending = expand_layer(depth); ending != Ending::complete) {
-        end_at(depth, ending);
+      graph_.ending = family_.max_depth == depth ? Ending::max_depth : expand_layer(depth);
+      if (graph_.ending != Ending::complete) {
+        graph_.max_depth = depth;
         break;
       }
     }
-    if (graph_.ending == Ending::complete) graph_.max_depth = family_.max_depth;
     finish();
     return std::move(graph_);
   }
@@ -151,7 +147,8 @@ class Builder {
   bool has_splittable_box() const;
   Ending expand_layer(std::size_t depth);
   void expand_blocks();
-  void end_at(std::size_t depth, Ending ending);
+  std::optional<std::size_t> binding_depth() const;
+  void shrink_to(std::size_t n_boxes, std::size_t n_splits);
   void finish();
 
   std::size_t plan_batch(const FrontierBlock& block, std::size_t first_box);
@@ -185,6 +182,7 @@ class Builder {
   std::size_t n_next_cells_ = 0;
   bool keeps_cells_ = true;     // of new boxes: the last layer is never expanded
   std::size_t n_expanded_ = 0;  // boxes whose splits are in the graph
+  std::size_t first_of_layer_ = 0;
   std::vector<Chunk> chunks_;
   std::size_t n_chunks_ = 0;
   std::vector<BoxId> id_at_;  // by position in the batch, for first sights
@@ -202,8 +200,6 @@ void Builder::add_root() {
   for (std::size_t i = 0; i < cells_.n_cells * cells_.n_statistics; ++i) {
     graph_.statistics[i % cells_.n_statistics] += cells_.statistics[i];
   }
-  graph_.first_split.resize(1);
-  graph_.first_split[0] = 0;
   graph_.layer_ends.push_back(1);
   n_next_cells_ = cells_.n_cells;
   next_frontier_.push_back(std::move(block));
@@ -218,17 +214,22 @@ Ending Builder::expand_layer(std::size_t depth) {
   progress_.depth = depth;
   progress_.n_expanded = 0;
   progress_.layer_size = graph_.n_boxes() - n_expanded_;
+  first_of_layer_ = n_expanded_;
+  const std::size_t n_boxes = graph_.n_boxes();
+  const std::size_t n_splits = graph_.n_splits();
+  Ending ending = Ending::complete;
   try {
     expand_blocks();
+    graph_.layer_ends.push_back(graph_.n_boxes());
   } catch (const BytesExceeded&) {
-    return Ending::memory;
+    ending = Ending::memory;
   } catch (const std::bad_alloc&) {
-    return Ending::memory;
+    ending = Ending::memory;
   } catch (const DeadlinePassed&) {
-    return Ending::time;
+    ending = Ending::time;
   }
-  graph_.layer_ends.push_back(graph_.n_boxes());
-  return Ending::complete;
+  if (ending != Ending::complete) shrink_to(n_boxes, n_splits);
+  return ending;
 }
 
 void Builder::expand_blocks() {
@@ -244,14 +245,10 @@ void Builder::expand_blocks() {
   }
 }
 
-// Takes back what the unfinished layer added.
-void Builder::end_at(std::size_t depth, Ending ending) {
-  graph_.max_depth = depth;
-  graph_.ending = ending;
-  graph_.n_boxes_found = std::max(progress_.n_boxes, graph_.n_boxes());
-  const std::size_t n_boxes = graph_.layer_ends.back();
-  n_expanded_ = depth == 0 ? 0 : graph_.layer_ends[depth - 1];
-  const std::size_t n_splits = graph_.first_split[n_expanded_];
+// Takes back what an unfinished layer added.
+void Builder::shrink_to(std::size_t n_boxes, std::size_t n_splits) {
+  graph_.n_boxes_found = progress_.n_boxes;
+  n_expanded_ = first_of_layer_;
   graph_.n_cells.resize(n_boxes);
   graph_.statistics.resize(n_boxes * cells_.n_statistics);
   graph_.tests.resize(n_splits);
@@ -264,19 +261,20 @@ void Builder::finish() {
   next_frontier_.clear();
   spare_block_.reset();
   for (TableShard& shard : table_) shard = TableShard();
-  const std::size_t n_boxes = graph_.n_boxes();
-  graph_.first_split.resize(n_boxes + 1);
-  for (std::size_t box = n_expanded_; box <= n_boxes; ++box) graph_.first_split[box] = graph_.n_splits();
-  graph_.first_split.shrink_to_fit();
-  graph_.n_cells.shrink_to_fit();
-  graph_.statistics.shrink_to_fit();
-  graph_.tests.shrink_to_fit();
-  graph_.left.shrink_to_fit();
-  graph_.right.shrink_to_fit();
-  graph_.sort_boxes();
-  if (graph_.ending == Ending::complete && graph_.max_depth && height(graph_) <= *graph_.max_depth) {
-    graph_.max_depth.reset();
+  graph_.first_split.resize(graph_.n_boxes());
+  graph_.n_splits_of.resize(graph_.n_boxes());
+  for (std::size_t box = n_expanded_; box < graph_.n_boxes(); ++box) {
+    graph_.first_split[box] = graph_.n_splits();
+    graph_.n_splits_of[box] = 0;
   }
+  graph_.shrink_to_fit();
+  if (graph_.ending == Ending::complete) graph_.max_depth = binding_depth();
+  if (!graph_.max_depth) graph_.sort_by_size(workers_);
+}
+
+// The depth limit of the family, if some tree would be deeper.
+std::optional<std::size_t> Builder::binding_depth() const {
+  return family_.max_depth && height(graph_) > *family_.max_depth ? family_.max_depth : std::nullopt;
 }
 
 // Cuts boxes from first_box on into chunks until the batch is full; returns the first box not taken.
@@ -396,7 +394,7 @@ void Builder::place_chunks() {
   n_next_cells_ += n_new_cells;
   progress_.n_boxes = n_boxes;
   progress_.n_splits = n_splits;
-  progress_.n_expanded = n_expanded_ - graph_.layer_ends[progress_.depth] + progress_.layer_size;
+  progress_.n_expanded = n_expanded_ - first_of_layer_;
   progress_.n_bytes = n_bytes(n_boxes, n_splits, n_next_cells_);
   if (progress_.n_bytes > max_bytes_ || n_boxes > kMaxBoxes) throw BytesExceeded();
   if (keeps_cells_) {
@@ -405,8 +403,8 @@ void Builder::place_chunks() {
   }
   graph_.n_cells.resize(n_boxes);
   graph_.statistics.resize(n_boxes * cells_.n_statistics);
-  graph_.first_split.resize(n_expanded_ + 1);
-  graph_.first_split[n_expanded_] = n_splits;
+  graph_.first_split.resize(n_expanded_);
+  graph_.n_splits_of.resize(n_expanded_);
   graph_.tests.resize(n_splits);
   graph_.left.resize(n_splits);
   graph_.right.resize(n_splits);
@@ -414,7 +412,7 @@ void Builder::place_chunks() {
 
 // A formula of what was found, not of how: the depth reached within a budget does not depend on the threads.
 std::size_t Builder::n_bytes(std::size_t n_boxes, std::size_t n_splits, std::size_t n_next_cells) const {
-  const std::size_t per_box = TableShard::kBytesPerBox + sizeof(std::uint64_t) + sizeof(std::uint32_t) +
+  const std::size_t per_box = TableShard::kBytesPerBox + sizeof(std::uint64_t) + 2 * sizeof(std::uint32_t) +
                               cells_.n_statistics * sizeof(double);
   const std::size_t per_split = 2 * sizeof(BoxId) + graph_.tests.bytes_each();
   const std::size_t n_held_cells = n_frontier_cells_ + (keeps_cells_ ? n_next_cells : 0);
@@ -469,6 +467,7 @@ void Builder::store_splits(const Chunk& chunk) {
   std::size_t first = chunk.first_split;
   for (std::size_t i = 0; i < chunk.n_splits.size(); ++i) {
     graph_.first_split[chunk.first_id + i] = first;
+    graph_.n_splits_of[chunk.first_id + i] = chunk.n_splits[i];
     first += chunk.n_splits[i];
   }
   for (std::size_t split = 0; split < chunk.splits.size(); ++split) {

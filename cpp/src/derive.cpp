@@ -27,7 +27,7 @@ struct Grammar {
   // Splits that a box may still make.
   std::size_t first(std::size_t box) const { return graph.first_split[box]; }
   std::size_t last(std::size_t box, std::size_t level) const {
-    return graph.max_depth && level == 0 ? first(box) : graph.first_split[box + 1];
+    return graph.max_depth && level == 0 ? first(box) : graph.last_split(box);
   }
 };
 

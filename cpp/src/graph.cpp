@@ -1,18 +1,59 @@
 #include "bcart/graph.hpp"
 
-#include <algorithm>
+#include <numeric>
+#include <type_traits>
+#include <utility>
 
 namespace bcart {
+namespace {
 
-void Graph::sort_boxes() {
-  const std::size_t largest = n_boxes() == 0 ? 0 : n_cells[0];  // the root holds every cell
-  std::vector<std::size_t> next(largest + 2, 0);
-  for (const std::uint32_t n : n_cells) ++next[n + 1];
-  for (std::size_t n = 1; n < next.size(); ++n) next[n] += next[n - 1];
-  order_ends.assign(next.begin() + 1, next.end());
-  order.resize(n_boxes());
-  for (std::size_t box = 0; box < n_boxes(); ++box) order[next[n_cells[box]]++] = static_cast<BoxId>(box);
-  order.shrink_to_fit();
+constexpr std::size_t kGrain = 4096;
+
+}  // namespace
+
+void Graph::shrink_to_fit() {
+  first_split.shrink_to_fit();
+  n_splits_of.shrink_to_fit();
+  n_cells.shrink_to_fit();
+  statistics.shrink_to_fit();
+  tests.shrink_to_fit();
+  left.shrink_to_fit();
+  right.shrink_to_fit();
+}
+
+Array<BoxId> Graph::boxes_by_size() const {
+  const std::size_t largest = n_cells[0];  // the root holds every cell
+  std::vector<std::size_t> next(largest + 1, 0);
+  for (const std::uint32_t n : n_cells) ++next[largest - n];
+  std::exclusive_scan(next.begin(), next.end(), next.begin(), std::size_t{0});
+  Array<BoxId> boxes(n_boxes());
+  for (std::size_t box = 0; box < n_boxes(); ++box) boxes[next[largest - n_cells[box]]++] = static_cast<BoxId>(box);
+  return boxes;
+}
+
+void Graph::sort_by_size(Workers& workers) {
+  const Array<BoxId> old_id = boxes_by_size();
+  Array<BoxId> new_id(n_boxes());
+  for (std::size_t box = 0; box < n_boxes(); ++box) new_id[old_id[box]] = static_cast<BoxId>(box);
+  const auto reorder = [&](auto& array, std::size_t width) {
+    std::remove_reference_t<decltype(array)> moved(array.size());
+    workers.run_ranges(0, n_boxes(), kGrain, [&](std::size_t begin, std::size_t end, std::size_t) {
+      for (std::size_t box = begin; box < end; ++box) {
+        std::copy_n(array.data() + old_id[box] * width, width, moved.data() + box * width);
+      }
+    });
+    array = std::move(moved);
+  };
+  reorder(first_split, 1);
+  reorder(n_splits_of, 1);
+  reorder(n_cells, 1);
+  reorder(statistics, n_statistics);
+  workers.run_ranges(0, n_splits(), kGrain, [&](std::size_t begin, std::size_t end, std::size_t) {
+    for (std::size_t split = begin; split < end; ++split) {
+      left[split] = new_id[left[split]];
+      right[split] = new_id[right[split]];
+    }
+  });
 }
 
 }  // namespace bcart

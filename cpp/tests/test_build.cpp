@@ -1,5 +1,6 @@
 #include <cstring>
 #include <limits>
+#include <numeric>
 
 #include "bcart/build.hpp"
 #include "check.hpp"
@@ -26,10 +27,22 @@ bool same_bytes(const Array<T>& a, const Array<T>& b) {
 
 bool is_same(const Graph& a, const Graph& b) {
   return a.n_bins == b.n_bins && a.n_statistics == b.n_statistics && a.layer_ends == b.layer_ends &&
-         a.max_depth == b.max_depth && same_bytes(a.first_split, b.first_split) && same_bytes(a.n_cells, b.n_cells) &&
+         a.max_depth == b.max_depth && same_bytes(a.first_split, b.first_split) &&
+         same_bytes(a.n_splits_of, b.n_splits_of) && same_bytes(a.n_cells, b.n_cells) &&
          same_bytes(a.statistics, b.statistics) && same_bytes(a.tests.narrow(), b.tests.narrow()) &&
-         same_bytes(a.tests.wide(), b.tests.wide()) && same_bytes(a.left, b.left) && same_bytes(a.right, b.right) &&
-         same_bytes(a.order, b.order) && a.order_ends == b.order_ends;
+         same_bytes(a.tests.wide(), b.tests.wide()) && same_bytes(a.left, b.left) && same_bytes(a.right, b.right);
+}
+
+// The numbers that the boxes of a plain search have in the graph: their own where depth is limited; in a graph of all
+// trees larger boxes come first.
+std::vector<std::size_t> expected_ids(const PlainGraph& plain, bool is_sorted) {
+  std::vector<std::size_t> order(plain.boxes.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  const auto is_larger = [&](std::size_t a, std::size_t b) { return plain.boxes[a].size() > plain.boxes[b].size(); };
+  if (is_sorted) std::stable_sort(order.begin(), order.end(), is_larger);
+  std::vector<std::size_t> ids(order.size());
+  for (std::size_t i = 0; i < order.size(); ++i) ids[order[i]] = i;
+  return ids;
 }
 
 // Every number of the graph against a plain breadth-first search.
@@ -38,25 +51,29 @@ void check_plain(const Problem& problem, const Family& family, const Graph& grap
   const TestNumbers numbers(problem.n_bins);
   CHECK_EQUAL(graph.n_boxes(), plain.boxes.size());
   if (graph.n_boxes() != plain.boxes.size()) return;
-  for (std::size_t box = 0; box < plain.boxes.size(); ++box) {
-    CHECK_EQUAL(graph.n_cells[box], plain.boxes[box].size());
+  const std::vector<std::size_t> ids = expected_ids(plain, !graph.max_depth);
+  std::size_t n_splits = 0;
+  for (std::size_t i = 0; i < plain.boxes.size(); ++i) {
+    const std::size_t box = ids[i];
+    CHECK_EQUAL(graph.n_cells[box], plain.boxes[i].size());
     for (std::size_t k = 0; k < graph.n_statistics; ++k) {
       double sum = 0;
-      for (const Cell cell : plain.boxes[box]) sum += problem.statistics[cell * graph.n_statistics + k];
+      for (const Cell cell : plain.boxes[i]) sum += problem.statistics[cell * graph.n_statistics + k];
       CHECK_EQUAL(graph.statistics[box * graph.n_statistics + k], sum);
     }
     const std::vector<PlainSplit> none;
-    const std::vector<PlainSplit>& splits = box < plain.splits.size() ? plain.splits[box] : none;
-    const std::size_t first = graph.first_split[box];
-    CHECK_EQUAL(graph.first_split[box + 1] - first, splits.size());
-    if (graph.first_split[box + 1] - first != splits.size()) return;
-    for (std::size_t i = 0; i < splits.size(); ++i) {
-      CHECK(numbers.test(graph.tests[first + i]) == splits[i].test);
-      CHECK_EQUAL(graph.left[first + i], plain.id(splits[i].left));
-      CHECK_EQUAL(graph.right[first + i], plain.id(splits[i].right));
+    const std::vector<PlainSplit>& splits = i < plain.splits.size() ? plain.splits[i] : none;
+    CHECK_EQUAL(graph.n_splits_of[box], splits.size());
+    CHECK_EQUAL(graph.first_split[box], n_splits);
+    if (graph.n_splits_of[box] != splits.size()) return;
+    for (const PlainSplit& split : splits) {
+      CHECK(numbers.test(graph.tests[n_splits]) == split.test);
+      CHECK_EQUAL(graph.left[n_splits], ids[plain.id(split.left)]);
+      CHECK_EQUAL(graph.right[n_splits], ids[plain.id(split.right)]);
+      ++n_splits;
     }
   }
-  CHECK_EQUAL(graph.first_split[graph.n_boxes()], graph.n_splits());
+  CHECK_EQUAL(n_splits, graph.n_splits());
   for (std::size_t t = 0; t < std::min(graph.layer_ends.size(), plain.layer_ends.size()); ++t) {
     CHECK_EQUAL(graph.layer_ends[t], plain.layer_ends[t]);
   }
@@ -118,7 +135,7 @@ TEST(children_have_fewer_cells_and_add_up_to_their_parent) {
   const Graph graph = build(large_problem(), {}, 2);
   bool is_right = true;
   for (std::size_t box = 0; box < graph.n_boxes(); ++box) {
-    for (std::size_t s = graph.first_split[box]; s < graph.first_split[box + 1]; ++s) {
+    for (std::size_t s = graph.first_split[box]; s < graph.last_split(box); ++s) {
       const std::size_t left = graph.left[s];
       const std::size_t right = graph.right[s];
       is_right = is_right && graph.n_cells[left] > 0 && graph.n_cells[right] > 0 &&
@@ -132,32 +149,23 @@ TEST(children_have_fewer_cells_and_add_up_to_their_parent) {
   CHECK(is_right);
 }
 
-TEST(the_order_has_children_before_parents) {
+TEST(in_a_graph_of_all_trees_parents_come_before_children) {
   const Graph graph = build(large_problem());
-  std::vector<std::size_t> place(graph.n_boxes(), kNoLimit);
-  for (std::size_t i = 0; i < graph.n_boxes(); ++i) place[graph.order[i]] = i;
   bool is_right = true;
   for (std::size_t box = 0; box < graph.n_boxes(); ++box) {
-    is_right = is_right && place[box] != kNoLimit;
-    for (std::size_t s = graph.first_split[box]; s < graph.first_split[box + 1]; ++s) {
-      is_right = is_right && place[graph.left[s]] < place[box] && place[graph.right[s]] < place[box];
+    is_right = is_right && (box == 0 || graph.n_cells[box] <= graph.n_cells[box - 1]);
+    for (std::size_t s = graph.first_split[box]; s < graph.last_split(box); ++s) {
+      is_right = is_right && graph.left[s] > box && graph.right[s] > box;
     }
   }
   CHECK(is_right);
-  std::size_t begin = 0;
-  for (const std::size_t end : graph.order_ends) {
-    for (std::size_t i = begin; i < end; ++i)
-      CHECK_EQUAL(graph.n_cells[graph.order[i]], graph.n_cells[graph.order[begin]]);
-    begin = end;
-  }
-  CHECK_EQUAL(begin, graph.n_boxes());
 }
 
 TEST(a_byte_budget_leaves_the_graph_of_some_depth) {
   const Problem problem = large_problem();
   std::size_t last_depth = 0;
   std::set<std::size_t> depths;
-  for (std::size_t max_bytes = 1'000; max_bytes < 4'000'000; max_bytes = max_bytes * 5 / 4) {
+  for (std::size_t max_bytes = 1'000; max_bytes < 12'000'000; max_bytes = max_bytes * 5 / 4) {
     const Graph limited = build(problem, {}, 1, max_bytes);
     CHECK(limited.ending == Ending::memory);
     CHECK(limited.max_depth.has_value());
@@ -181,7 +189,7 @@ TEST(without_bytes_for_a_split_only_the_root_is_left) {
   CHECK(graph.max_depth == std::size_t{0});
   CHECK_EQUAL(graph.n_boxes(), std::size_t{1});
   CHECK_EQUAL(graph.n_splits(), std::size_t{0});
-  CHECK_EQUAL(graph.first_split[1], std::uint64_t{0});
+  CHECK_EQUAL(graph.n_splits_of[0], std::uint32_t{0});
 }
 
 TEST(a_deadline_leaves_the_graph_of_some_depth) {
@@ -196,6 +204,23 @@ TEST(a_deadline_leaves_the_graph_of_some_depth) {
     CHECK(limited.ending == Ending::time);
     const std::size_t depth = limited.max_depth.value_or(kNoLimit);
     if (depth > 0) CHECK(is_same(limited, build(problem, {depth, 1, 2})));
+  }
+}
+
+TEST(a_deadline_at_any_moment_ends_the_build_well) {
+  std::mt19937_64 random(6);
+  const Problem problem = random_problem(random, 80, std::vector<std::size_t>(14, 2));
+  const Cells cells = problem.cells();
+  const auto start = Clock::now();
+  const Graph all = build(problem, {{}, 0.25, 0.25});
+  const auto time = Clock::now() - start;
+  for (int percent = 50; percent < 150; percent += 2) {
+    Monitor monitor;
+    Progress progress;
+    Workers workers(1, monitor, Clock::now() + time * percent / 100);
+    const Graph graph = build_graph(cells, {{}, 0.25, 0.25}, kNoLimit, workers, progress);
+    CHECK(graph.ending == (graph.max_depth ? Ending::time : Ending::complete));
+    if (!graph.max_depth) CHECK(is_same(graph, all));
   }
 }
 

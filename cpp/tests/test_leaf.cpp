@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -87,6 +88,34 @@ TEST(sequences_of_given_counts_have_probabilities_that_sum_to_one) {
     n_sequences = n_sequences * (20 - k) / (k + 1);
   }
   CHECK_CLOSE(sum, 1.0, 1e-13);
+}
+
+// log of B(a + m, b + n) / B(a, b) for whole m and n, factor by factor: one more count at a time.
+long double log_beta_product(double a, double b, int m, int n) {
+  long double sum = 0;
+  for (int i = 0; i < m; ++i)
+    sum += std::log((static_cast<long double>(a) + i) / (static_cast<long double>(a) + b + i));
+  for (int i = 0; i < n; ++i) {
+    sum += std::log((static_cast<long double>(b) + i) / (static_cast<long double>(a) + b + m + i));
+  }
+  return sum;
+}
+
+TEST(large_counts_of_one_class_leave_the_digits_of_the_other) {
+  for (const double a : {1e-300, 1e-8, 0.5, 1.0, 30.0, 1e8, 1e300}) {
+    for (const double b : {1e-8, 0.5, 1.0, 30.0, 1e8}) {
+      for (const int m : {0, 1, 10, 100'000}) {
+        for (const int n : {0, 1, 10, 5'000}) {
+          const double expected = static_cast<double>(log_beta_product(a, b, m, n));
+          // The shortest way to write it adds up terms for so many counts.
+          const double n_terms = std::min({m + n + 0.0, b + n, a + m});
+          const double size = 10 + std::abs(expected) + n_terms * (1 + std::log(a + b + m + n)) + std::abs(std::log(a));
+          CHECK_CLOSE(log_beta_ratio(a, b, m, n), expected, 1e-15 * size);
+          CHECK_CLOSE(log_beta_ratio(b, a, n, m), expected, 1e-15 * size);
+        }
+      }
+    }
+  }
 }
 
 TEST(many_rows_at_once_give_what_each_gives_alone) {

@@ -42,7 +42,10 @@ void check_sweep(const Problem& problem, const Family& family, double log_split,
   Workers workers(2, monitor);
   Progress progress;
   const Graph graph = build_graph(cells, family, kNoLimit, workers, progress);
-  const PlainGraph plain = plain_graph(problem, family);
+  PlainGraph plain = plain_graph(problem, family);
+  // In a graph of all trees larger boxes come first.
+  const auto is_larger = [](const auto& a, const auto& b) { return a.size() > b.size(); };
+  if (!graph.max_depth) std::stable_sort(plain.boxes.begin(), plain.boxes.end(), is_larger);
   std::mt19937_64 random(9);
   std::vector<double> log_leaf;
   std::map<std::vector<Cell>, double> leaf_of;
@@ -69,6 +72,31 @@ double plain_log_sum(const std::vector<double>& terms) {
   long double sum = 0;
   for (const double term : terms) sum += std::exp(static_cast<long double>(term) - largest);
   return static_cast<double>(largest + std::log(sum));
+}
+
+// The value of a root that stops with the first term or makes a split for each of the others.
+template <class Addition>
+double value_of_root(const std::vector<double>& terms) {
+  const std::size_t n_splits = terms.size() - 1;
+  const std::size_t n_boxes = 1 + 2 * n_splits;
+  Graph graph;
+  graph.first_split = Array<std::uint64_t>(n_boxes);
+  graph.n_splits_of = Array<std::uint32_t>(n_boxes);
+  graph.n_cells = Array<std::uint32_t>(n_boxes);
+  graph.left = Array<BoxId>(n_splits);
+  graph.right = Array<BoxId>(n_splits);
+  std::vector<double> log_leaf(n_boxes, 0.0);
+  log_leaf[0] = terms[0];
+  graph.n_splits_of[0] = static_cast<std::uint32_t>(n_splits);
+  for (std::size_t box = 0; box < n_boxes; ++box) graph.n_cells[box] = box == 0 ? 2 : 1;
+  for (std::size_t i = 0; i < n_splits; ++i) {
+    graph.left[i] = static_cast<BoxId>(2 * i + 1);
+    graph.right[i] = static_cast<BoxId>(2 * i + 2);
+    log_leaf[2 * i + 1 + i % 2] = terms[i + 1];
+  }
+  Monitor monitor;
+  Workers workers(1, monitor);
+  return sweep<Addition>(graph, log_leaf.data(), 0.0, workers).root();
 }
 
 }  // namespace
@@ -101,7 +129,7 @@ TEST(boxes_reach_only_the_levels_they_have_depth_for) {
   for (std::size_t level = 0; level < 4; ++level) CHECK_EQUAL(graph.level_size(level), graph.layer_ends[3 - level]);
   const Values values = sweep<LogSum>(graph, nullptr, 0.0, workers);
   for (const double value : values.levels[0]) CHECK_EQUAL(value, 0.0);  // no depth left: one tree
-  const std::size_t n_root_splits = graph.first_split[1];
+  const std::size_t n_root_splits = graph.n_splits_of[0];
   CHECK_CLOSE(values.levels[1][0], std::log(1.0 + static_cast<double>(n_root_splits)), 1e-14);
 }
 
@@ -135,23 +163,20 @@ TEST(a_log_sum_is_good_to_the_last_digits) {
       std::vector<double> terms(1 + pick(random, 40));
       for (double& term : terms) term = spread * (static_cast<double>(random() >> 11) * 0x1p-53 - 0.5);
       const double expected = plain_log_sum(terms);
-      std::vector<double> scratch(terms.begin() + 1, terms.end());
-      CHECK_CLOSE(LogSum::add(terms[0], scratch.data(), scratch.size()), expected, 4e-16 * (2 + std::abs(expected)));
-      CHECK_EQUAL(Maximum::add(terms[0], terms.data() + 1, terms.size() - 1),
-                  *std::max_element(terms.begin(), terms.end()));
+      CHECK_CLOSE(value_of_root<LogSum>(terms), expected, 4e-16 * (2 + std::abs(expected)));
+      CHECK_EQUAL(value_of_root<Maximum>(terms), *std::max_element(terms.begin(), terms.end()));
     }
   }
 }
 
 TEST(a_log_sum_of_one_term_is_that_term) {
-  for (const double value : {0.0, -0.5, 1e300, -1e300, 700.0}) CHECK_EQUAL(LogSum::add(value, nullptr, 0), value);
+  for (const double value : {0.0, -0.5, 1e300, -1e300, 700.0}) CHECK_EQUAL(value_of_root<LogSum>({value}), value);
 }
 
 TEST(terms_that_vanish_next_to_another_add_nothing) {
-  double terms[] = {-800.0, -1e300, -720.0};
-  CHECK_EQUAL(LogSum::add(0.0, terms, 3), 0.0);
-  double other[] = {5.0};
-  CHECK_EQUAL(LogSum::add(-1e9, other, 1), 5.0);
+  CHECK_EQUAL(value_of_root<LogSum>({0.0, -800.0, -1e300, -720.0}), 0.0);
+  CHECK_EQUAL(value_of_root<LogSum>({-1e9, 5.0}), 5.0);
+  CHECK_EQUAL(value_of_root<LogSum>({-1e300, 1e300, -1e300}), 1e300);
 }
 
 }  // namespace bcart::check

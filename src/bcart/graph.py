@@ -89,8 +89,8 @@ class Graph:
 
     def splits_of(self, box: int) -> range:
         """Return the numbers of the splits of a box."""
-        first = self.core.first_split
-        return range(int(first[box]), int(first[box + 1]))
+        first = int(self.core.first_split[box])
+        return range(first, first + int(self.core.n_splits_of[box]))
 
     def find_split(
         self, box: int, cells: npt.NDArray[np.intp], is_left: npt.NDArray[np.bool_]
@@ -114,7 +114,7 @@ class Graph:
 
     def __reduce__(self) -> tuple[Callable[..., Graph], tuple[Any, ...]]:
         core = self.core
-        arrays = (core.first_split, core.n_cells, core.statistics, core.tests, core.left, core.right)
+        arrays = (core.first_split, core.n_splits_of, core.n_cells, core.statistics, core.tests, core.left, core.right)
         state = (core.n_bins, core.layer_ends, *map(np.asarray, arrays), core.max_depth, core.ending.name)
         return _restore, (self.cells, self.family, state)
 
@@ -124,10 +124,10 @@ class Graph:
 
 
 def _restore(cells: Cells, family: Family, state: tuple[Any, ...]) -> Graph:
-    n_bins, layer_ends, first_split, n_cells, statistics, tests, left, right, max_depth, ending = state
+    n_bins, layer_ends, first_split, n_splits_of, n_cells, statistics, tests, left, right, max_depth, ending = state
     core = _core.restore_graph(
-        n_bins, layer_ends, first_split, n_cells, statistics, tests.astype(np.uint32), left, right, max_depth,
-        getattr(_core.Ending, ending),
+        n_bins, layer_ends, first_split, n_splits_of, n_cells, statistics, tests.astype(np.uint32), left, right,
+        max_depth, getattr(_core.Ending, ending),
     )  # fmt: skip
     return Graph(cells, family, core)
 

@@ -12,6 +12,7 @@
 #include "bcart/array.hpp"
 #include "bcart/table.hpp"
 #include "bcart/tests.hpp"
+#include "bcart/workers.hpp"
 
 namespace bcart {
 
@@ -45,26 +46,27 @@ class TestArray {
 // Why the build stopped adding layers.
 enum class Ending : int { complete = 0, max_depth = 1, memory = 2, time = 3 };
 
-// Box 0 is the root. Boxes are numbered in breadth-first order of discovery, so layers are consecutive, and so are the
-// splits of a box: [first_split[box], first_split[box + 1]).
+// Box 0 is the root. Where depth is limited, boxes stand in breadth-first order of discovery, layer by layer; in a graph
+// of all trees they are sorted by cell count, the largest first, so that parents come before children. The splits of a box
+// are consecutive.
 struct Graph {
   std::vector<std::size_t> n_bins;
   std::size_t n_statistics = 0;
   std::vector<std::size_t> layer_ends;  // boxes first reached by at most t splits
-  Array<std::uint64_t> first_split;     // n_boxes + 1
+  Array<std::uint64_t> first_split;     // of each box, as the next three
+  Array<std::uint32_t> n_splits_of;
   Array<std::uint32_t> n_cells;
   Array<double> statistics;  // n_boxes x n_statistics
   TestArray tests;
   Array<BoxId> left;
   Array<BoxId> right;
-  Array<BoxId> order;                    // children before parents
-  std::vector<std::size_t> order_ends;   // within order: boxes of equal cell count, which do not depend on each other
   std::optional<std::size_t> max_depth;  // none: every tree of the family is here
   Ending ending = Ending::complete;
   std::size_t n_boxes_found = 0;  // with those of a layer that was not finished, and is not here
 
   std::size_t n_boxes() const { return n_cells.size(); }
   std::size_t n_splits() const { return left.size(); }
+  std::size_t last_split(std::size_t box) const { return first_split[box] + n_splits_of[box]; }
   // Number of arrays of values a sweep makes: one, or one for each remaining depth.
   std::size_t n_levels() const { return max_depth ? *max_depth + 1 : 1; }
   // Boxes that can have `level` splits left below them.
@@ -75,8 +77,13 @@ struct Graph {
   // Values of a box's children stand one level lower when depth is limited.
   std::size_t child_level(std::size_t level) const { return max_depth ? level - 1 : level; }
 
-  // Fills order and order_ends from n_cells.
-  void sort_boxes();
+  void shrink_to_fit();
+
+  // Boxes by falling cell count, those of equal count in the order of their numbers.
+  Array<BoxId> boxes_by_size() const;
+
+  // Renumbers boxes by cell count. The small ones, which are asked for most, then share cache lines.
+  void sort_by_size(Workers& workers);
 };
 
 }  // namespace bcart

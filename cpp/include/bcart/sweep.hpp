@@ -10,12 +10,19 @@
 
 namespace bcart {
 
-// In logarithms: what (+) means. Products are sums of logarithms in both.
+// The terms of a few consecutive boxes in logarithms, one box behind the other, each with its leaf first. Many boxes at a time keep
+// many reads of memory under way, and make loops long enough to be worth vectorising.
+struct Terms {
+  std::vector<std::size_t> ends;  // of each box, in log_terms
+  std::vector<double> log_terms;
+};
+
+// What (+) means; a product is a sum of logarithms for both. `reduce` writes one value for each of the boxes.
 struct LogSum {
-  static double add(double log_leaf, double* log_terms, std::size_t n);
+  static void reduce(Terms& terms, double* values);
 };
 struct Maximum {
-  static double add(double log_leaf, const double* log_terms, std::size_t n);
+  static void reduce(Terms& terms, double* values);
 };
 
 // The value of every box: one array, or one for each remaining depth (see Graph::n_levels).
