@@ -1,7 +1,7 @@
 """Time and bytes a split of the build and of the sweeps on Hidden XOR, beside what the machine's memory can do.
 
-    make bench            # n=500 and n=1000, one and two threads: about two minutes and 6 GB
-    python benchmarks/build_and_sweep.py --rows 200 500
+make bench            # n=500 and n=1000, one and two threads: about two minutes and 6 GB
+python benchmarks/build_and_sweep.py --rows 200 500
 """
 
 from __future__ import annotations
@@ -76,8 +76,9 @@ def machine_limit(megabytes: int, n_threads: int) -> dict[str, float]:
 
 
 HEADER = (
-    f"{'n':>5} {'threads':>7} {'boxes':>11} {'splits':>12} {'build s':>8} {'ns/split':>9} {'log-sum ns':>11} {'max ns':>7}"
-    f" {'total s':>8} {'B/split':>8} {'B/box':>6} {'peak GB':>8} {'read ns':>8} {'build/2 reads':>14} {'touch GB/s':>11}"
+    f"{'n':>5} {'threads':>7} {'boxes':>11} {'splits':>12} {'build s':>8} {'ns/split':>9} {'log-sum ns':>11}"
+    f" {'max ns':>7} {'total s':>8} {'B/split':>8} {'B/box':>6} {'peak GB':>8} {'read ns':>8}"
+    f" {'build/2 reads':>14} {'touch GB/s':>11}"
 )
 
 
@@ -91,8 +92,8 @@ def row(n_rows: int, n_jobs: int) -> str:
     return (
         f"{n_rows:5} {n_jobs:7} {run['boxes']:11,} {n:12,} {run['build']:8.2f} {build:9.1f}"
         f" {run['log_sum'] * 1e9 / n:11.2f} {run['maximum'] * 1e9 / n:7.2f} {total:8.2f} {run['bytes_a_split']:8.1f}"
-        f" {run['bytes_a_box']:6.1f} {run['peak_gb']:8.2f} {limit['read_ns']:8.2f} {build / (2 * limit['read_ns']):14.2f}"
-        f" {limit['first_touch_gb_per_s']:11.2f}"
+        f" {run['bytes_a_box']:6.1f} {run['peak_gb']:8.2f} {limit['read_ns']:8.2f}"
+        f" {build / (2 * limit['read_ns']):14.2f} {limit['first_touch_gb_per_s']:11.2f}"
     )
 
 

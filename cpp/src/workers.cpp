@@ -1,6 +1,7 @@
 #include "bcart/workers.hpp"
 
 #include <algorithm>
+#include <system_error>
 #include <utility>
 
 #if defined(__x86_64__)
@@ -34,8 +35,12 @@ bool spin_until(const Condition& condition) {
 
 Workers::Workers(std::size_t n_workers, Monitor& monitor, Clock::time_point deadline)
     : monitor_(monitor), deadline_(deadline) {
-  for (std::size_t worker = 1; worker < n_workers; ++worker) {
-    threads_.emplace_back([this, worker] { live(worker); });
+  try {
+    for (std::size_t worker = 1; worker < n_workers; ++worker) {
+      threads_.emplace_back([this, worker] { live(worker); });
+    }
+  } catch (const std::system_error&) {
+    // The system has no more threads to give; those that started are enough.
   }
 }
 

@@ -8,7 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from bcart.errors import InvalidDataError
-from bcart.grid import CodeArray, FloatArray, add_up
+from bcart.grid import CodeArray, add_up
+from bcart.parse import FloatArray, as_floats, as_weights
 
 _COLUMNS_PER_STEP = 4
 
@@ -40,8 +41,8 @@ class Cells:
     weights: FloatArray
 
     def __init__(self, codes: npt.ArrayLike, statistics: npt.ArrayLike, weights: npt.ArrayLike | None = None) -> None:
-        sums = np.array(statistics, dtype=np.float64, order="C")
-        weight = np.array(sums.sum(axis=-1) if weights is None else weights, dtype=np.float64)
+        sums = as_floats(statistics, "statistics")
+        weight = sums.sum(axis=-1) if weights is None else as_floats(weights, "weights")
         object.__setattr__(self, "codes", _as_codes(codes))
         object.__setattr__(self, "statistics", sums)
         object.__setattr__(self, "weights", weight)
@@ -62,7 +63,9 @@ class Cells:
             Statistics of each row alone, for classification a 1 in the column of its class.
         sample_weight : array of shape (n_rows,), optional
         """
-        row_codes, row_statistics = _as_codes(codes), np.asarray(statistics, dtype=np.float64)
+        row_codes, row_statistics = _as_codes(codes), as_floats(statistics, "statistics")
+        if row_statistics.ndim != 2 or len(row_statistics) != len(row_codes):
+            raise InvalidDataError(f"{len(row_codes)} rows need as many statistics, got shape {row_statistics.shape}")
         weights = as_weights(sample_weight, len(row_codes))
         present = weights > 0
         if not present.any():
@@ -95,24 +98,11 @@ def _check_cells(codes: CodeArray, statistics: FloatArray, weights: FloatArray) 
         raise InvalidDataError("two cells have the same codes; add up rows with Cells.from_rows")
 
 
-def as_weights(sample_weight: npt.ArrayLike | None, n_rows: int) -> FloatArray:
-    """Return one finite, non-negative weight a row, 1 by default."""
-    if sample_weight is None:
-        return np.ones(n_rows)
-    weights = np.asarray(sample_weight, dtype=np.float64)
-    if weights.shape != (n_rows,):
-        raise InvalidDataError(f"sample_weight has shape {weights.shape}, expected ({n_rows},): one weight a row")
-    if not (np.isfinite(weights) & (weights >= 0)).all():
-        row = int(np.flatnonzero(~(np.isfinite(weights) & (weights >= 0)))[0])
-        raise InvalidDataError(
-            f"sample_weight contains {weights[row]} (row {row}); "
-            "weights must be finite and not negative, zero drops a row"
-        )
-    return weights
-
-
 def _as_codes(codes: npt.ArrayLike) -> CodeArray:
-    array = np.asarray(codes)
+    try:
+        array = np.asarray(codes)
+    except ValueError as error:
+        raise InvalidDataError(f"codes must be a table of whole numbers: {error}") from None
     if array.ndim != 2 or 0 in array.shape or not np.issubdtype(array.dtype, np.integer):
         raise InvalidDataError(f"codes must be a table of whole numbers, got shape {array.shape} of {array.dtype}")
     if array.min() < 0 or array.max() > 254:

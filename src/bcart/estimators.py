@@ -13,15 +13,15 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from bcart.cells import Cells, as_weights
+from bcart.cells import Cells
 from bcart.errors import InvalidDataError, InvalidModelError, InvalidTypeError
 from bcart.graph import Family, Progress, build_graph
-from bcart.grid import Binning, Grid, as_table
+from bcart.grid import Binning, Grid
 from bcart.leaves import DirichletLeaf
 from bcart.limits import DEFAULT_MAX_MEMORY, Limits, format_bytes
+from bcart.parse import FloatArray, as_table, as_weights
 from bcart.posterior import Posterior
 from bcart.priors import LeafCountPrior
-from bcart.tree import FloatArray
 
 _SHOW_AFTER = 0.5  # seconds: a shorter fit needs no progress
 

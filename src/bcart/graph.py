@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,8 +13,9 @@ import numpy.typing as npt
 
 from bcart import _core
 from bcart.cells import Cells
-from bcart.errors import DepthLimitedWarning, InvalidModelError, MemoryBudgetError, TimeBudgetError
+from bcart.errors import DepthLimitedWarning, MemoryBudgetError, TimeBudgetError
 from bcart.limits import Limits, format_bytes
+from bcart.parse import as_number, as_whole
 
 _REMEDIES = "lower max_bins, set max_depth or min_samples_leaf, or raise "
 
@@ -35,15 +37,12 @@ class Family:
     min_samples_split: float = 2
 
     def __post_init__(self) -> None:
-        depth = self.max_depth
-        if depth is not None and (isinstance(depth, bool) or not isinstance(depth, (int, np.integer)) or depth < 1):
-            raise InvalidModelError(f"max_depth={depth!r} must be a positive whole number, or None for no limit")
-        if depth is not None:
-            object.__setattr__(self, "max_depth", int(depth))
+        if self.max_depth is not None:
+            depth = as_whole(self.max_depth, "max_depth", "a positive whole number, or None for no limit", least=1)
+            object.__setattr__(self, "max_depth", min(depth, sys.maxsize))
         for name in ("min_samples_leaf", "min_samples_split"):
-            if not 0 < getattr(self, name) < np.inf:
-                raise InvalidModelError(f"{name}={getattr(self, name)!r} must be a positive number of (weighted) rows")
-            object.__setattr__(self, name, float(getattr(self, name)))
+            number = as_number(getattr(self, name), name, "a positive number of (weighted) rows", above=0)
+            object.__setattr__(self, name, number)
 
 
 class Progress(NamedTuple):

@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from bcart.errors import InvalidDataError, InvalidModelError
+from bcart.parse import FloatArray, as_table, as_weights, as_whole, name_features
 
-FloatArray = npt.NDArray[np.float64]
 CodeArray = npt.NDArray[np.uint8]
 Binning = Literal["uniform", "quantile"]
 
@@ -68,9 +68,11 @@ class Grid:
             Rows of weight zero count as absent; quantiles are those of the weighted rows.
         """
         rows = as_table(X, feature_names)
-        _check_binning(max_bins, binning)
+        max_bins = as_whole(max_bins, "max_bins", f"a whole number from 2 to {MAX_BINS}", 2, MAX_BINS)
+        if binning not in ("uniform", "quantile"):
+            raise InvalidModelError(f"binning={binning!r} must be 'uniform' or 'quantile'")
         names = name_features(rows.shape[1], feature_names)
-        weights = np.ones(len(rows)) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+        weights = as_weights(sample_weight, len(rows))
         rows, weights = rows[weights > 0], weights[weights > 0]
         if len(rows) == 0:
             raise InvalidDataError("there are no rows with a positive weight to choose bins from")
@@ -110,41 +112,9 @@ class Grid:
         return below if np.array_equal(below, self.lowest[feature][codes] < threshold) else None
 
 
-def as_table(X: npt.ArrayLike, feature_names: Sequence[str] | None = None) -> FloatArray:
-    """Return `X` as a finite table of floats with at least one row and column, or say what is wrong with it."""
-    try:
-        rows = np.asarray(X, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise InvalidDataError(f"X must be a table of numbers: {error}; encode text as numbers first") from None
-    if rows.ndim != 2 or 0 in rows.shape:
-        raise InvalidDataError(f"X must have rows and columns, but its shape is {rows.shape}")
-    if feature_names is not None and len(feature_names) != rows.shape[1]:
-        raise InvalidDataError(
-            f"X has {rows.shape[1]} columns, expected {len(feature_names)}: {', '.join(feature_names)}"
-        )
-    if not np.isfinite(rows).all():
-        row, column = np.argwhere(~np.isfinite(rows))[0]
-        value = "NaN" if np.isnan(rows[row, column]) else str(rows[row, column])
-        name = name_features(rows.shape[1], feature_names)[column]
-        raise InvalidDataError(f"column {name!r} contains {value} (row {row}); fill in or drop NaN and infinite values")
-    return rows
-
-
 def add_up(values: FloatArray, group: npt.NDArray[np.integer]) -> FloatArray:
     """Sum the values of each group 0, 1, ..."""
     return np.asarray(np.bincount(group, weights=values), dtype=np.float64)
-
-
-def name_features(n_features: int, names: Sequence[str] | None) -> tuple[str, ...]:
-    """Return the given names as text, or ``x0, x1, ...``."""
-    return tuple(f"x{i}" for i in range(n_features)) if names is None else tuple(str(name) for name in names)
-
-
-def _check_binning(max_bins: int, binning: str) -> None:
-    if isinstance(max_bins, bool) or not isinstance(max_bins, (int, np.integer)) or not 2 <= max_bins <= MAX_BINS:
-        raise InvalidModelError(f"max_bins={max_bins!r} must be a whole number from 2 to {MAX_BINS}")
-    if binning not in ("uniform", "quantile"):
-        raise InvalidModelError(f"binning={binning!r} must be 'uniform' or 'quantile'")
 
 
 def _bin_bounds(column: FloatArray, weights: FloatArray, max_bins: int, binning: str) -> tuple[FloatArray, FloatArray]:

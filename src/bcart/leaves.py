@@ -10,9 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from bcart import _core
-from bcart.errors import InvalidModelError
-
-FloatArray = npt.NDArray[np.float64]
+from bcart.errors import InvalidDataError, InvalidModelError
+from bcart.parse import FloatArray
 
 
 class LeafModel(Protocol):
@@ -49,7 +48,7 @@ class DirichletLeaf:
     alpha: tuple[float, ...]
 
     def __post_init__(self) -> None:
-        values = np.asarray(self.alpha, dtype=np.float64)
+        values = _as_alpha(self.alpha)
         if values.ndim != 1 or len(values) == 0 or not (values > 0).all() or not np.isfinite(values.sum()):
             raise InvalidModelError(f"alpha={self.alpha!r} must be positive and finite, one value a class")
         object.__setattr__(self, "alpha", tuple(float(value) for value in values))
@@ -57,7 +56,7 @@ class DirichletLeaf:
     @classmethod
     def for_classes(cls, alpha: float | Sequence[float], n_classes: int) -> DirichletLeaf:
         """Use one pseudo-count for all classes, or one for each."""
-        values = np.asarray(alpha, dtype=np.float64)
+        values = _as_alpha(alpha)
         if values.ndim == 0:
             return cls((float(values),) * n_classes)
         if values.shape != (n_classes,):
@@ -71,9 +70,21 @@ class DirichletLeaf:
 
     def log_marginal(self, statistics: FloatArray, n_workers: int = 1) -> FloatArray:
         """Return ``log(B(counts + alpha) / B(alpha))`` for each row of class counts."""
-        return np.asarray(_core.DirichletLeaf(list(self.alpha)).log_marginal(statistics, n_workers))
+        counts = np.ascontiguousarray(statistics, dtype=np.float64)
+        if counts.ndim != 2 or counts.shape[1] != len(self.alpha):
+            raise InvalidDataError(f"class counts have shape {counts.shape}, but alpha has {len(self.alpha)} classes")
+        if counts.size and not counts.min() >= 0:
+            raise InvalidDataError(f"class counts contain {counts.min()}; they must not be negative")
+        return np.asarray(_core.DirichletLeaf(list(self.alpha)).log_marginal(counts, n_workers))
 
     def predictive(self, statistics: FloatArray) -> FloatArray:
         """Return the class probabilities ``(counts + alpha) / (n + sum(alpha))`` for each row of class counts."""
         weights = statistics + np.asarray(self.alpha)
         return np.asarray(weights / weights.sum(axis=1, keepdims=True))
+
+
+def _as_alpha(alpha: object) -> FloatArray:
+    try:
+        return np.asarray(alpha, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InvalidModelError(f"alpha={alpha!r} must be a positive number, or one for each class") from None

@@ -5,12 +5,16 @@ from __future__ import annotations
 import math
 import os
 import re
+import sys
 from dataclasses import dataclass
+from numbers import Integral
 
 from bcart.errors import InvalidModelError
+from bcart.parse import as_number
 
 DEFAULT_MAX_MEMORY = "1.5GB"
 
+_A_YEAR = 365.0 * 24 * 3600
 _UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "KIB": 2**10, "MIB": 2**20, "GIB": 2**30}
 
 
@@ -40,20 +44,20 @@ class Limits:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "max_memory", parse_bytes(self.max_memory))
-        if self.time_limit is not None and not self.time_limit > 0:
-            raise InvalidModelError(f"time_limit={self.time_limit!r} must be a positive number of seconds, or None")
-        if self.n_jobs == 0:
-            raise InvalidModelError("n_jobs=0 makes no sense; use None or -1 for all cores, or a positive number")
+        if self.time_limit is not None and self.time_limit != math.inf:
+            as_number(self.time_limit, "time_limit", "a positive number of seconds, or None", above=0)
+        if self.n_jobs == 0 or (self.n_jobs is not None and not isinstance(self.n_jobs, Integral)):
+            raise InvalidModelError(f"n_jobs={self.n_jobs!r} must be None or -1 for all cores, or a number of threads")
 
     @property
     def n_bytes(self) -> int:
         """The memory limit in bytes."""
-        return int(self.max_memory)
+        return min(int(self.max_memory), sys.maxsize)
 
     @property
     def seconds(self) -> float | None:
         """The time limit as the core takes it."""
-        return None if self.time_limit is None or math.isinf(self.time_limit) else float(self.time_limit)
+        return None if self.time_limit is None or self.time_limit > _A_YEAR else float(self.time_limit)
 
     @property
     def n_workers(self) -> int:
@@ -61,7 +65,7 @@ class Limits:
         n_cores = _n_usable_cores()
         if self.n_jobs is None:
             return min(n_cores, _positive_int(os.environ.get("OMP_NUM_THREADS")) or n_cores)
-        return self.n_jobs if self.n_jobs > 0 else max(1, n_cores + 1 + self.n_jobs)
+        return int(self.n_jobs) if self.n_jobs > 0 else max(1, n_cores + 1 + int(self.n_jobs))
 
 
 def parse_bytes(amount: int | str) -> int:

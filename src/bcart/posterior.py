@@ -15,8 +15,9 @@ from bcart.graph import Graph
 from bcart.grid import Grid
 from bcart.leaves import DirichletLeaf
 from bcart.limits import Limits
+from bcart.parse import FloatArray, as_whole
 from bcart.priors import LeafCountPrior
-from bcart.tree import NO_CHILD, FloatArray, Tree
+from bcart.tree import NO_CHILD, Tree
 
 RandomState = int | np.integer | np.random.Generator | np.random.RandomState | None
 
@@ -73,6 +74,8 @@ class Posterior:
                 f"the cells have {n_classes} classes, but alpha has {len(self.leaf.alpha)} values and classes "
                 f"{len(self.classes)}"
             )
+        if len(self.grid.n_bins) != len(graph.cells.n_bins) or (self.grid.n_bins < np.array(graph.cells.n_bins)).any():
+            raise InvalidModelError(f"the grid has bins {self.grid.n_bins}, but the cells need {graph.cells.n_bins}")
 
     # -- numbers ------------------------------------------------------------------------------------------------------
 
@@ -128,15 +131,14 @@ class Posterior:
             The same number gives the same trees on every machine, for any number of threads; the first trees are the
             same whatever `n`. Equal trees may be one object.
         """
-        if isinstance(n, bool) or not isinstance(n, (int, np.integer)) or n < 0:
-            raise InvalidModelError(f"n={n!r} must be a whole number of trees, zero or more")
+        n = as_whole(n, "n", "a whole number of trees, zero or more", least=0)
         derivations = _core.derive_samples(
             self.graph.core,
             self._log_leaf,
             self._sums,
             self.prior.log_split,
             _seed(random_state),
-            int(n),
+            n,
             self._n_workers,
         )
         return list(self._trees(derivations))
@@ -232,8 +234,9 @@ class Posterior:
         """Build the derived trees; equal ones once."""
         made: dict[bytes, Tree] = {}
         ends = derivations.tree_ends
-        for begin, end, log_weight in zip([0, *ends[:-1]], ends, derivations.log_weight, strict=True):
-            nodes = slice(int(begin), int(end))
+        begin = 0
+        for end, log_weight in zip(ends, derivations.log_weight, strict=True):
+            nodes, begin = slice(begin, int(end)), int(end)
             key = derivations.box[nodes].tobytes() + derivations.feature[nodes].tobytes()
             if key not in made:
                 made[key] = self._tree(derivations, nodes, float(log_weight) - self.log_score)
@@ -269,15 +272,17 @@ class Posterior:
 
 
 def _seed(random_state: RandomState) -> int:
-    if isinstance(random_state, (int, np.integer)) and not isinstance(random_state, bool):
-        return int(np.random.SeedSequence(abs(int(random_state))).generate_state(1, np.uint64)[0])
+    if isinstance(random_state, (int, np.integer)) and not isinstance(random_state, bool) and random_state >= 0:
+        return int(np.random.SeedSequence(int(random_state)).generate_state(1, np.uint64)[0])
     if isinstance(random_state, np.random.Generator):
         return int(random_state.integers(2**64, dtype=np.uint64))
     if isinstance(random_state, np.random.RandomState):
         return int(random_state.randint(0, 2**64, dtype=np.uint64))
     if random_state is None:
         return int(np.random.SeedSequence().generate_state(1, np.uint64)[0])
-    raise InvalidModelError(f"random_state={random_state!r} must be an int, a numpy Generator or RandomState, or None")
+    raise InvalidModelError(
+        f"random_state={random_state!r} must be an int >= 0, a numpy Generator, a RandomState or None"
+    )
 
 
 def _count(log_n: float) -> str:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
-from numbers import Real
 from typing import Protocol
 
-from bcart.errors import InvalidModelError
+from bcart.parse import as_number
 
 
 class TreePrior(Protocol):
@@ -32,10 +30,10 @@ class LeafCountPrior:
     log_phi: float = 2.0
 
     def __post_init__(self) -> None:
-        if not isinstance(self.log_phi, Real) or not math.isfinite(self.log_phi):
-            raise InvalidModelError(f"log_phi={self.log_phi!r} must be a finite number; larger means smaller trees")
+        log_phi = as_number(self.log_phi, "log_phi", "a finite number; larger means smaller trees")
+        object.__setattr__(self, "log_phi", log_phi)
 
     @property
     def log_split(self) -> float:
         """Log weight of a split, where stopping has log weight 0."""
-        return -float(self.log_phi)
+        return -self.log_phi

@@ -10,9 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from bcart.errors import InvalidDataError
+from bcart.parse import FloatArray, as_floats
 
 IntArray = npt.NDArray[np.int32]
-FloatArray = npt.NDArray[np.float64]
 
 NO_CHILD = -1
 
@@ -97,7 +97,7 @@ class Tree:
         return np.asarray(self.classes[np.argmax(self.predict_proba(X), axis=1)])
 
     def _as_rows(self, X: npt.ArrayLike) -> FloatArray:
-        rows = np.asarray(X, dtype=np.float64)
+        rows = as_floats(X, "X")
         if rows.ndim != 2 or rows.shape[1] != len(self.feature_names):
             raise InvalidDataError(
                 f"the tree was made from {len(self.feature_names)} features "
@@ -152,11 +152,12 @@ class Tree:
         return f"{self.classes[best]}  p={self.predictive[node, best]:.3f}  ({counts or 'no rows'})"
 
 
-_ARRAY_TYPES: dict[str, type] = {
+_ARRAY_TYPES: dict[str, type | None] = {
     "feature": np.int32,
     "threshold": np.float64,
     "left": np.int32,
     "right": np.int32,
     "statistics": np.float64,
     "predictive": np.float64,
+    "classes": None,
 }

@@ -1,0 +1,73 @@
+"""Where values come in: they leave as arrays and numbers that the rest of the library can trust."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from numbers import Real
+
+import numpy as np
+import numpy.typing as npt
+
+from bcart.errors import InvalidDataError, InvalidModelError
+
+FloatArray = npt.NDArray[np.float64]
+
+
+def as_floats(values: npt.ArrayLike, name: str) -> FloatArray:
+    """Return a new contiguous array of floats."""
+    try:
+        return np.array(values, dtype=np.float64, order="C")
+    except (TypeError, ValueError) as error:
+        raise InvalidDataError(f"{name} must be numbers: {error}; encode text as numbers first") from None
+
+
+def as_table(X: npt.ArrayLike, feature_names: Sequence[str] | None = None) -> FloatArray:
+    """Return `X` as a finite table of floats with at least one row and column."""
+    rows = as_floats(X, "X")
+    if rows.ndim != 2 or 0 in rows.shape:
+        raise InvalidDataError(f"X must have rows and columns, but its shape is {rows.shape}")
+    if feature_names is not None and len(feature_names) != rows.shape[1]:
+        names = ", ".join(map(str, feature_names))
+        raise InvalidDataError(f"X has {rows.shape[1]} columns, expected {len(feature_names)}: {names}")
+    if not np.isfinite(rows).all():
+        row, column = np.argwhere(~np.isfinite(rows))[0]
+        value = "NaN" if np.isnan(rows[row, column]) else str(rows[row, column])
+        name = name_features(rows.shape[1], feature_names)[column]
+        raise InvalidDataError(f"column {name!r} contains {value} (row {row}); fill in or drop NaN and infinite values")
+    return rows
+
+
+def as_weights(sample_weight: npt.ArrayLike | None, n_rows: int) -> FloatArray:
+    """Return one finite, non-negative weight a row, 1 by default."""
+    if sample_weight is None:
+        return np.ones(n_rows)
+    weights = as_floats(sample_weight, "sample_weight")
+    if weights.shape != (n_rows,):
+        raise InvalidDataError(f"sample_weight has shape {weights.shape}, expected ({n_rows},): one weight a row")
+    is_wrong = ~(np.isfinite(weights) & (weights >= 0))
+    if is_wrong.any():
+        row = int(np.flatnonzero(is_wrong)[0])
+        raise InvalidDataError(
+            f"sample_weight contains {weights[row]} (row {row}); "
+            "weights must be finite and not negative, zero drops a row"
+        )
+    return weights
+
+
+def as_number(value: object, name: str, meaning: str, above: float = -np.inf) -> float:
+    """Return a finite number greater than `above`."""
+    if isinstance(value, bool) or not isinstance(value, Real) or not above < float(value) < np.inf:
+        raise InvalidModelError(f"{name}={value!r} must be {meaning}")
+    return float(value)
+
+
+def as_whole(value: object, name: str, meaning: str, least: int, most: float = np.inf) -> int:
+    """Return a whole number within bounds."""
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or not least <= value <= most:
+        raise InvalidModelError(f"{name}={value!r} must be {meaning}")
+    return int(value)
+
+
+def name_features(n_features: int, names: Sequence[str] | None) -> tuple[str, ...]:
+    """Return the given names as text, or ``x0, x1, ...``."""
+    return tuple(f"x{i}" for i in range(n_features)) if names is None else tuple(str(name) for name in names)
