@@ -1,5 +1,5 @@
-// What memory does at best, as JSON: nanoseconds a random cache line from a table of the given megabytes, with a new read
-// started as soon as there is room for one; and gigabytes a second for memory that is touched for the first time.
+// What memory does at best, as JSON: nanoseconds a random cache line from a table of the given megabytes, with a new
+// read started as soon as there is room for one; and gigabytes a second for memory that is touched for the first time.
 //   machine_limit MEGABYTES THREADS
 #include <chrono>
 #include <cstdint>
@@ -55,7 +55,7 @@ int main(int n_arguments, char** arguments) {
   std::uint64_t check = 0;
   for (const std::uint64_t sum : sums) check += sum;
   std::printf("{\"read_ns\": %.3f, \"first_touch_gb_per_s\": %.3f, \"check\": %llu}\n",
-              read_seconds * 1e9 / static_cast<double>(kReads * n_threads), static_cast<double>(n_bytes) / touch_seconds / 1e9,
-              static_cast<unsigned long long>(check));
+              read_seconds * 1e9 / static_cast<double>(kReads * n_threads),
+              static_cast<double>(n_bytes) / touch_seconds / 1e9, static_cast<unsigned long long>(check));
   bcart::release(table, n_bytes);
 }

@@ -1,5 +1,4 @@
 #include "bcart/derive.hpp"
-
 #include "bindings.hpp"
 
 namespace bcart::bindings {
@@ -25,12 +24,18 @@ void bind_derivations(nb::module_& module) {
 
   const auto internal = nb::rv_policy::reference_internal;
   nb::class_<Derivations>(module, "Derivations")
-      .def_prop_ro("tree_ends", [](const Derivations& d) { return view(d.tree_ends.data(), d.tree_ends.size()); }, internal)
-      .def_prop_ro("log_weight", [](const Derivations& d) { return view(d.log_weight.data(), d.log_weight.size()); }, internal)
-      .def_prop_ro("box", [](const Derivations& d) { return view(d.box.data(), d.box.size()); }, internal)
-      .def_prop_ro("feature", [](const Derivations& d) { return view(d.feature.data(), d.box.size()); }, internal)
-      .def_prop_ro("lower", [](const Derivations& d) { return view(d.lower.data(), d.box.size()); }, internal)
-      .def_prop_ro("upper", [](const Derivations& d) { return view(d.upper.data(), d.box.size()); }, internal)
+      .def_prop_ro(
+          "tree_ends", [](const Derivations& d) { return view(d.tree_ends.data(), d.tree_ends.size()); }, internal)
+      .def_prop_ro(
+          "log_weight", [](const Derivations& d) { return view(d.log_weight.data(), d.log_weight.size()); }, internal)
+      .def_prop_ro(
+          "box", [](const Derivations& d) { return view(d.box.data(), d.box.size()); }, internal)
+      .def_prop_ro(
+          "feature", [](const Derivations& d) { return view(d.feature.data(), d.box.size()); }, internal)
+      .def_prop_ro(
+          "lower", [](const Derivations& d) { return view(d.lower.data(), d.box.size()); }, internal)
+      .def_prop_ro(
+          "upper", [](const Derivations& d) { return view(d.upper.data(), d.box.size()); }, internal)
       .def_prop_ro("right", [](const Derivations& d) { return view(d.right.data(), d.box.size()); }, internal);
 
   module.def("derive_best", &best, "graph"_a, "log_leaf"_a, "maxima"_a, "log_split"_a);

@@ -42,10 +42,9 @@ Array<T> copy(const T* data, std::size_t size) {
 // The inverse of reading a graph's properties one by one, as pickling does.
 Graph restore(std::vector<std::size_t> n_bins, std::vector<std::size_t> layer_ends,
               const Input<std::uint64_t, 1>& first_split, const Input<std::uint32_t, 1>& n_splits_of,
-              const Input<std::uint32_t, 1>& n_cells,
-              const Input<double, 2>& statistics, const Input<std::uint32_t, 1>& tests,
-              const Input<BoxId, 1>& left, const Input<BoxId, 1>& right, std::optional<std::size_t> max_depth,
-              Ending ending) {
+              const Input<std::uint32_t, 1>& n_cells, const Input<double, 2>& statistics,
+              const Input<std::uint32_t, 1>& tests, const Input<BoxId, 1>& left, const Input<BoxId, 1>& right,
+              std::optional<std::size_t> max_depth, Ending ending) {
   Graph graph;
   graph.n_statistics = statistics.shape(1);
   graph.layer_ends = std::move(layer_ends);
@@ -95,11 +94,14 @@ void bind_graph(nb::module_& module) {
           "first_split", [](const Graph& g) { return view(g.first_split.data(), g.n_boxes()); }, internal)
       .def_prop_ro(
           "n_splits_of", [](const Graph& g) { return view(g.n_splits_of.data(), g.n_boxes()); }, internal)
-      .def_prop_ro("n_cells", [](const Graph& g) { return view(g.n_cells.data(), g.n_boxes()); }, internal)
+      .def_prop_ro(
+          "n_cells", [](const Graph& g) { return view(g.n_cells.data(), g.n_boxes()); }, internal)
       .def_prop_ro("statistics", &statistics_view, internal)
       .def_prop_ro("tests", &tests_view, internal)
-      .def_prop_ro("left", [](const Graph& g) { return view(g.left.data(), g.n_splits()); }, internal)
-      .def_prop_ro("right", [](const Graph& g) { return view(g.right.data(), g.n_splits()); }, internal)
+      .def_prop_ro(
+          "left", [](const Graph& g) { return view(g.left.data(), g.n_splits()); }, internal)
+      .def_prop_ro(
+          "right", [](const Graph& g) { return view(g.right.data(), g.n_splits()); }, internal)
       .def(
           "test",
           [](const Graph& graph, std::size_t split) {
@@ -111,8 +113,8 @@ void bind_graph(nb::module_& module) {
   module.def("build_graph", &build, "codes"_a, "n_bins"_a, "statistics"_a, "weights"_a, "max_depth"_a.none(),
              "min_samples_leaf"_a, "min_samples_split"_a, "max_bytes"_a, "seconds"_a.none(), "n_workers"_a,
              "on_progress"_a.none());
-  module.def("restore_graph", &restore, "n_bins"_a, "layer_ends"_a, "first_split"_a, "n_splits_of"_a, "n_cells"_a, "statistics"_a,
-             "tests"_a, "left"_a, "right"_a, "max_depth"_a.none(), "ending"_a);
+  module.def("restore_graph", &restore, "n_bins"_a, "layer_ends"_a, "first_split"_a, "n_splits_of"_a, "n_cells"_a,
+             "statistics"_a, "tests"_a, "left"_a, "right"_a, "max_depth"_a.none(), "ending"_a);
 }
 
 }  // namespace bcart::bindings

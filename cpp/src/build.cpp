@@ -306,8 +306,7 @@ void Builder::expand_batch() {
   id_at_.resize(n_children);
   workers_.run(kShards, [&](std::size_t shard, std::size_t) { look_up(shard); });
   place_chunks();
-  workers_.run(n_chunks_,
-               [&](std::size_t i, std::size_t worker) { number_new_boxes(chunks_[i], scratch_[worker]); });
+  workers_.run(n_chunks_, [&](std::size_t i, std::size_t worker) { number_new_boxes(chunks_[i], scratch_[worker]); });
   workers_.run(n_chunks_, [&](std::size_t i, std::size_t) { store_splits(chunks_[i]); });
 }
 

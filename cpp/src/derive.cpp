@@ -112,8 +112,9 @@ void Derivations::append(const Derivations& more) {
 Derivations derive_best(const Graph& graph, const double* log_leaf, const Values& maxima, double log_split) {
   const Grammar grammar{graph, log_leaf, maxima, log_split};
   Derivations tree;
-  derive(grammar, TestNumbers(graph.n_bins),
-         [&](std::size_t box, std::size_t level) { return best_rule(grammar, box, level); }, tree);
+  derive(
+      grammar, TestNumbers(graph.n_bins),
+      [&](std::size_t box, std::size_t level) { return best_rule(grammar, box, level); }, tree);
   return tree;
 }
 

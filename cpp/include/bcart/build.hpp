@@ -11,16 +11,16 @@ namespace bcart {
 
 // What a monitor may want to tell while a build runs.
 struct Progress {
-  std::size_t depth = 0;        // of the layer being expanded
-  std::size_t n_boxes = 0;      // found so far
-  std::size_t n_splits = 0;     // found so far
-  std::size_t n_expanded = 0;   // of the layer
+  std::size_t depth = 0;       // of the layer being expanded
+  std::size_t n_boxes = 0;     // found so far
+  std::size_t n_splits = 0;    // found so far
+  std::size_t n_expanded = 0;  // of the layer
   std::size_t layer_size = 0;
   std::size_t n_bytes = 0;
 };
 
-// When the byte budget or the workers' deadline would be crossed, the deepest complete layer stands: the graph then holds
-// every tree of the family up to `graph.max_depth`, which is 0 if not even the root could be expanded.
+// When the byte budget or the workers' deadline would be crossed, the deepest complete layer stands: the graph then
+// holds every tree of the family up to `graph.max_depth`, which is 0 if not even the root could be expanded.
 Graph build_graph(const Cells& cells, const Family& family, std::size_t max_bytes, Workers& workers,
                   Progress& progress);
 

@@ -15,13 +15,13 @@ namespace bcart {
 struct Derivations {
   static constexpr std::int32_t kLeaf = -1;
 
-  std::vector<std::uint64_t> tree_ends;     // in nodes
-  std::vector<double> log_weight;           // of each tree: leaves times splits, not normalised
-  std::vector<BoxId> box;                   // of each node, as all below
-  std::vector<std::int32_t> feature;        // kLeaf if it is one
-  std::vector<std::int32_t> lower;          // the test's codes, see Test
+  std::vector<std::uint64_t> tree_ends;  // in nodes
+  std::vector<double> log_weight;        // of each tree: leaves times splits, not normalised
+  std::vector<BoxId> box;                // of each node, as all below
+  std::vector<std::int32_t> feature;     // kLeaf if it is one
+  std::vector<std::int32_t> lower;       // the test's codes, see Test
   std::vector<std::int32_t> upper;
-  std::vector<std::int32_t> right;          // within its tree; the left child is the next node
+  std::vector<std::int32_t> right;  // within its tree; the left child is the next node
 
   void append(const Derivations& more);
 };

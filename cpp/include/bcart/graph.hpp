@@ -46,9 +46,9 @@ class TestArray {
 // Why the build stopped adding layers.
 enum class Ending : int { complete = 0, max_depth = 1, memory = 2, time = 3 };
 
-// Box 0 is the root. Where depth is limited, boxes stand in breadth-first order of discovery, layer by layer; in a graph
-// of all trees they are sorted by cell count, the largest first, so that parents come before children. The splits of a box
-// are consecutive.
+// Box 0 is the root. Where depth is limited, boxes stand in breadth-first order of discovery, layer by layer; in a
+// graph of all trees they are sorted by cell count, the largest first, so that parents come before children. The splits
+// of a box are consecutive.
 struct Graph {
   std::vector<std::size_t> n_bins;
   std::size_t n_statistics = 0;

@@ -7,8 +7,8 @@ namespace bcart {
 
 inline constexpr std::size_t kCacheLine = 64;
 
-// Zeroed and aligned to a cache line; large ones in large pages, since random reads over gigabytes would otherwise spend
-// much of their time in page-table walks. Untouched memory costs nothing. Throws std::bad_alloc.
+// Zeroed and aligned to a cache line; large ones in large pages, since random reads over gigabytes would otherwise
+// spend much of their time in page-table walks. Untouched memory costs nothing. Throws std::bad_alloc.
 void* allocate_zeroed(std::size_t n_bytes);
 
 // Moves page tables instead of bytes where the system can. What is beyond old_bytes is not set.

@@ -65,10 +65,10 @@ class SplitRules {
   const Cells& cells_;
   Family family_;
   std::vector<Fingerprint> fingerprints_;
-  std::size_t n_cuts_ = 0;                     // a cut (f, c) asks: code of f <= c, for each c but the last
-  std::vector<std::size_t> first_cut_;         // of each feature, and the end
-  std::size_t n_words_ = 0;                    // 64-bit words of cut answers per cell
-  std::vector<std::uint64_t> answers_;         // bit k of a cell's words: its answer to cut k
+  std::size_t n_cuts_ = 0;              // a cut (f, c) asks: code of f <= c, for each c but the last
+  std::vector<std::size_t> first_cut_;  // of each feature, and the end
+  std::size_t n_words_ = 0;             // 64-bit words of cut answers per cell
+  std::vector<std::uint64_t> answers_;  // bit k of a cell's words: its answer to cut k
   bool checks_leaf_weight_ = false;
 };
 
@@ -104,9 +104,9 @@ class SplitFinder {
   SeenSides<std::uint64_t> seen_masks_;
   Fingerprint total_;
   double total_weight_ = 0;
-  std::size_t n_groups_ = 0;            // of eight cells
-  std::vector<std::uint8_t> columns_;   // [group of eight cells][cut]
-  std::vector<BinSum> bins_;            // per feature and code, zero between boxes
+  std::size_t n_groups_ = 0;           // of eight cells
+  std::vector<std::uint8_t> columns_;  // [group of eight cells][cut]
+  std::vector<BinSum> bins_;           // per feature and code, zero between boxes
 };
 
 }  // namespace bcart

@@ -19,12 +19,11 @@ import numpy.typing as npt
 from scipy.special import betaln, logsumexp
 
 from bcart.errors import InvalidDataError, InvalidModelError
-from bcart.tree import NO_CHILD, FloatArray, Tree
+from bcart.tree import NO_CHILD, Tree
 
 # Sums of weights are compared with a minimum up to rounding, so that ten rows of weight 0.1 count as one.
 _WEIGHT_TOLERANCE = 1e-9
-# Trees whose log weights differ by less than rounding are tied; the earlier in the list wins.
-_TIE_TOLERANCE = 1e-12
+_TIE_TOLERANCE = 1e-12  # log weights closer than rounding are tied; the earlier in the list wins
 _TOO_MANY = "over {:,} trees to list; take fewer distinct rows, set max_depth or min_samples_leaf or raise max_trees"
 
 
@@ -43,6 +42,7 @@ class _Node(NamedTuple):
 
 
 _Listed: TypeAlias = tuple[_Node, ...]  # a tree as its nodes in preorder
+FloatArray: TypeAlias = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn, SearchStrategy
 
-from bcart.tree import FloatArray
+from bcart.testing.enumeration import FloatArray
 
 T = TypeVar("T")
 Alpha: TypeAlias = float | tuple[float, ...]
