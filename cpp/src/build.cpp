@@ -1,73 +1,22 @@
 #include "bcart/build.hpp"
 
 #include <algorithm>
-#include <array>
 #include <exception>
 #include <memory>
 #include <new>
 #include <numeric>
 #include <span>
 
+#include "bcart/batch.hpp"
 #include "bcart/splits.hpp"
-#include "bcart/table.hpp"
 
 namespace bcart {
 namespace {
 
-constexpr std::size_t kSizeClasses = 4;
-constexpr std::size_t kHashBits = 3;
-constexpr std::size_t kShards = kSizeClasses << kHashBits;
-constexpr std::size_t kChunkSplits = 2048;       // work for one thread, its lists stay in the cache
-constexpr std::size_t kBatchSplits = 32 * 1024;  // work between two barriers
 constexpr std::size_t kBlockCells = std::size_t{1} << 20;
-constexpr std::size_t kPrefetchDistance = 32;
-constexpr BoxId kPending = BoxId{1} << 31;  // marks a position in the batch where an id is not known yet
 constexpr std::size_t kMaxBoxes = kPending - 2;
 
 struct BytesExceeded : std::exception {};
-
-// Boxes of up to two, of three and of four cells are few but asked for most: in shards of their own they stay cached.
-std::size_t shard_of(const Fingerprint& key, std::uint32_t n_cells) {
-  const std::size_t size_class = std::clamp<std::size_t>(n_cells, 2, kSizeClasses + 1) - 2;
-  return size_class << kHashBits | key.high >> (64 - kHashBits);
-}
-
-// Consecutive boxes of the layer being expanded, with their cells.
-struct FrontierBlock {
-  std::vector<std::size_t> ends;  // in cells
-  Array<Cell> cells;
-
-  std::size_t n_boxes() const { return ends.size(); }
-  std::size_t begin(std::size_t box) const { return box == 0 ? 0 : ends[box - 1]; }
-  std::span<const Cell> box(std::size_t i) const { return {cells.data() + begin(i), ends[i] - begin(i)}; }
-};
-
-// A few boxes of one block, and what is found out about them. Children stand in pairs: left, right.
-struct Chunk {
-  const FrontierBlock* block = nullptr;
-  std::size_t first_box = 0;
-  std::size_t last_box = 0;
-  std::vector<std::uint32_t> n_splits;  // of each box
-  std::vector<Split> splits;
-  std::vector<BoxId> ids;         // of each child: an id, or kPending and the position of its first sight
-  std::vector<BoxId*> new_slots;  // of each first sight: the table entry that waits for its id
-  std::vector<std::uint32_t> children_by_shard;
-  std::vector<Fingerprint> keys_by_shard;
-  std::array<std::uint32_t, kShards + 1> shard_ends{};
-  std::array<std::size_t, kShards> n_new{};        // first sights, by shard
-  std::array<std::size_t, kShards> n_new_cells{};  // of those
-  std::size_t first_position = 0;                  // of the chunk's first child in the batch
-  std::size_t first_id = 0;                        // of the chunk's first box
-  std::size_t first_new_id = 0;
-  std::size_t first_new_cell = 0;  // in the block of new boxes
-  std::size_t first_split = 0;     // in the graph
-
-  std::size_t n_children() const { return 2 * splits.size(); }
-  const Fingerprint& key(std::size_t child) const { return splits[child / 2].keys[child % 2]; }
-  std::uint32_t n_cells(std::size_t child) const { return splits[child / 2].n_cells[child % 2]; }
-  std::size_t shard(std::size_t child) const { return shard_of(key(child), n_cells(child)); }
-  bool is_first_sight(std::size_t child) const { return ids[child] == (kPending | (first_position + child)); }
-};
 
 // The depth of the deepest tree.
 std::size_t height(const Graph& graph) {
@@ -92,7 +41,7 @@ class Builder {
         max_bytes_(max_bytes),
         workers_(workers),
         progress_(progress) {
-    for (std::size_t worker = 0; worker < workers.size(); ++worker) finders_.emplace_back(rules_);
+    batch_.emplace(rules_, workers);
     scratch_.assign(workers.size(), std::vector<Cell>(cells.n_cells + 1));
     graph_.n_bins = cells.n_bins;
     graph_.n_statistics = cells.n_statistics;
@@ -109,40 +58,12 @@ class Builder {
         break;
       }
     }
+    workers_.lift_deadline();  // what is left to do is short, and without it nothing stands
     finish();
     return std::move(graph_);
   }
 
  private:
-  // Walks the children of the batch that belong to one shard.
-  class ShardCursor {
-   public:
-    ShardCursor(Builder& builder, std::size_t shard) : builder_(builder), shard_(shard) { enter_chunk(); }
-    Chunk& chunk() const { return builder_.chunks_[i_]; }
-    std::uint32_t child() const { return chunk().children_by_shard[k_]; }
-    const Fingerprint& key() const { return chunk().keys_by_shard[k_]; }
-    void advance() {
-      if (++k_ < end_) return;
-      ++i_;
-      enter_chunk();
-    }
-
-   private:
-    void enter_chunk() {
-      for (; i_ < builder_.n_chunks_; ++i_) {
-        k_ = chunk().shard_ends[shard_];
-        end_ = chunk().shard_ends[shard_ + 1];
-        if (k_ < end_) return;
-      }
-    }
-
-    Builder& builder_;
-    std::size_t shard_;
-    std::size_t i_ = 0;
-    std::uint32_t k_ = 0;
-    std::uint32_t end_ = 0;
-  };
-
   void add_root();
   bool has_splittable_box() const;
   Ending expand_layer(std::size_t depth);
@@ -151,13 +72,9 @@ class Builder {
   void shrink_to(std::size_t n_boxes, std::size_t n_splits);
   void finish();
 
-  std::size_t plan_batch(const FrontierBlock& block, std::size_t first_box);
   void expand_batch();
-  void list_splits(Chunk& chunk, SplitFinder& finder);
-  void sort_by_shard(Chunk& chunk);
-  void look_up(std::size_t shard);
   void place_chunks();
-  void number_new_boxes(const Chunk& chunk, std::vector<Cell>& scratch);
+  void number_new_boxes(const Chunk& chunk, std::size_t worker);
   void select_cells(std::span<const Cell> parent, const Test& test, bool is_left, Cell* selected) const;
   void add_up(std::span<const Cell> box, double* statistics) const;
   void store_splits(const Chunk& chunk);
@@ -171,9 +88,8 @@ class Builder {
   std::size_t max_bytes_;
   Workers& workers_;
   Progress& progress_;
-  std::vector<SplitFinder> finders_;        // one a worker, as the next
-  std::vector<std::vector<Cell>> scratch_;  // the cells of one box, and one more
-  std::array<TableShard, kShards> table_;
+  std::optional<Batch> batch_;
+  std::vector<std::vector<Cell>> scratch_;  // one a worker: the cells of one box, and one more
   Graph graph_;
   std::vector<std::unique_ptr<FrontierBlock>> frontier_;
   std::vector<std::unique_ptr<FrontierBlock>> next_frontier_;
@@ -183,8 +99,6 @@ class Builder {
   bool keeps_cells_ = true;     // of new boxes: the last layer is never expanded
   std::size_t n_expanded_ = 0;  // boxes whose splits are in the graph
   std::size_t first_of_layer_ = 0;
-  std::vector<Chunk> chunks_;
-  std::size_t n_chunks_ = 0;
   std::vector<BoxId> id_at_;  // by position in the batch, for first sights
 };
 
@@ -235,7 +149,7 @@ Ending Builder::expand_layer(std::size_t depth) {
 void Builder::expand_blocks() {
   for (auto& block : frontier_) {
     for (std::size_t box = 0; box < block->n_boxes();) {
-      box = plan_batch(*block, box);
+      box = batch_->take(*block, box);
       expand_batch();
       workers_.watch();
     }
@@ -260,7 +174,7 @@ void Builder::finish() {
   frontier_.clear();
   next_frontier_.clear();
   spare_block_.reset();
-  for (TableShard& shard : table_) shard = TableShard();
+  batch_.reset();
   graph_.first_split.resize(graph_.n_boxes());
   graph_.n_splits_of.resize(graph_.n_boxes());
   for (std::size_t box = n_expanded_; box < graph_.n_boxes(); ++box) {
@@ -277,93 +191,12 @@ std::optional<std::size_t> Builder::binding_depth() const {
   return family_.max_depth && height(graph_) > *family_.max_depth ? family_.max_depth : std::nullopt;
 }
 
-// Cuts boxes from first_box on into chunks until the batch is full; returns the first box not taken.
-std::size_t Builder::plan_batch(const FrontierBlock& block, std::size_t first_box) {
-  n_chunks_ = 0;
-  std::size_t box = first_box;
-  for (std::size_t n_batch = 0; box < block.n_boxes() && n_batch < kBatchSplits; ++n_chunks_) {
-    if (n_chunks_ == chunks_.size()) chunks_.emplace_back();
-    Chunk& chunk = chunks_[n_chunks_];
-    chunk.block = &block;
-    chunk.first_box = box;
-    std::size_t n_chunk = 0;
-    do {
-      n_chunk += rules_.max_splits(block.box(box++).size()) + 1;
-    } while (box < block.n_boxes() && n_chunk < kChunkSplits);
-    chunk.last_box = box;
-    n_batch += n_chunk;
-  }
-  return box;
-}
-
 void Builder::expand_batch() {
-  workers_.run(n_chunks_, [&](std::size_t i, std::size_t worker) { list_splits(chunks_[i], finders_[worker]); });
-  std::size_t n_children = 0;
-  for (std::size_t i = 0; i < n_chunks_; ++i) {
-    chunks_[i].first_position = n_children;
-    n_children += chunks_[i].n_children();
-  }
-  id_at_.resize(n_children);
-  workers_.run(kShards, [&](std::size_t shard, std::size_t) { look_up(shard); });
+  batch_->find_children();
   place_chunks();
-  workers_.run(n_chunks_, [&](std::size_t i, std::size_t worker) { number_new_boxes(chunks_[i], scratch_[worker]); });
-  workers_.run(n_chunks_, [&](std::size_t i, std::size_t) { store_splits(chunks_[i]); });
-}
-
-void Builder::list_splits(Chunk& chunk, SplitFinder& finder) {
-  chunk.n_splits.clear();
-  chunk.splits.clear();
-  for (std::size_t box = chunk.first_box; box < chunk.last_box; ++box) {
-    const std::size_t n_before = chunk.splits.size();
-    finder.find(chunk.block->box(box), chunk.splits);
-    chunk.n_splits.push_back(static_cast<std::uint32_t>(chunk.splits.size() - n_before));
-  }
-  sort_by_shard(chunk);
-}
-
-void Builder::sort_by_shard(Chunk& chunk) {
-  std::array<std::uint32_t, kShards + 1> next{};
-  for (std::size_t child = 0; child < chunk.n_children(); ++child) ++next[chunk.shard(child) + 1];
-  std::partial_sum(next.begin(), next.end(), next.begin());
-  chunk.shard_ends = next;
-  chunk.children_by_shard.resize(chunk.n_children());
-  chunk.keys_by_shard.resize(chunk.n_children());
-  for (std::uint32_t child = 0; child < chunk.n_children(); ++child) {
-    const std::uint32_t place = next[chunk.shard(child)]++;
-    chunk.children_by_shard[place] = child;
-    chunk.keys_by_shard[place] = chunk.key(child);
-  }
-  chunk.ids.resize(chunk.n_children());
-  chunk.new_slots.resize(chunk.n_children());
-}
-
-void Builder::look_up(std::size_t shard) {
-  TableShard& table = table_[shard];
-  std::size_t n_keys = 0;
-  for (std::size_t i = 0; i < n_chunks_; ++i) {
-    n_keys += chunks_[i].shard_ends[shard + 1] - chunks_[i].shard_ends[shard];
-    chunks_[i].n_new[shard] = 0;
-    chunks_[i].n_new_cells[shard] = 0;
-  }
-  table.reserve(n_keys);
-  ShardCursor here(*this, shard);
-  ShardCursor ahead(*this, shard);  // a cache miss takes as long as a dozen look-ups
-  for (std::size_t k = 0; k < std::min(n_keys, kPrefetchDistance); ++k, ahead.advance()) table.prefetch(ahead.key());
-  for (std::size_t k = 0; k < n_keys; ++k, here.advance()) {
-    if (k + kPrefetchDistance < n_keys) {
-      table.prefetch(ahead.key());
-      ahead.advance();
-    }
-    Chunk& chunk = here.chunk();
-    const std::uint32_t child = here.child();
-    const BoxId position = kPending | static_cast<BoxId>(chunk.first_position + child);
-    BoxId& id = table.find_or_insert(here.key(), position);
-    chunk.ids[child] = id;
-    if (id != position) continue;
-    chunk.new_slots[child] = &id;
-    ++chunk.n_new[shard];
-    chunk.n_new_cells[shard] += chunk.n_cells(child);
-  }
+  const std::span<Chunk> chunks = batch_->chunks();
+  workers_.run(chunks.size(), [&](std::size_t i, std::size_t worker) { number_new_boxes(chunks[i], worker); });
+  workers_.run(chunks.size(), [&](std::size_t i, std::size_t) { store_splits(chunks[i]); });
 }
 
 FrontierBlock& Builder::block_for_new_boxes() {
@@ -379,8 +212,7 @@ void Builder::place_chunks() {
   std::size_t n_boxes = graph_.n_boxes();
   std::size_t n_splits = graph_.n_splits();
   std::size_t n_new_cells = 0;
-  for (std::size_t i = 0; i < n_chunks_; ++i) {
-    Chunk& chunk = chunks_[i];
+  for (Chunk& chunk : batch_->chunks()) {
     chunk.first_id = n_expanded_;
     chunk.first_split = n_splits;
     chunk.first_new_id = n_boxes;
@@ -396,6 +228,7 @@ void Builder::place_chunks() {
   progress_.n_expanded = n_expanded_ - first_of_layer_;
   progress_.n_bytes = n_bytes(n_boxes, n_splits, n_next_cells_);
   if (progress_.n_bytes > max_bytes_ || n_boxes > kMaxBoxes) throw BytesExceeded();
+  id_at_.resize(batch_->n_children());
   if (keeps_cells_) {
     block.cells.resize(block.cells.size() + n_new_cells);
     block.ends.resize(block.ends.size() + n_boxes - graph_.n_boxes());
@@ -418,7 +251,8 @@ std::size_t Builder::n_bytes(std::size_t n_boxes, std::size_t n_splits, std::siz
   return n_boxes * per_box + n_splits * per_split + n_held_cells * sizeof(Cell);
 }
 
-void Builder::number_new_boxes(const Chunk& chunk, std::vector<Cell>& scratch) {
+void Builder::number_new_boxes(const Chunk& chunk, std::size_t worker) {
+  Cell* scratch = scratch_[worker].data();
   FrontierBlock& block = *next_frontier_.back();
   std::size_t id = chunk.first_new_id;
   std::size_t first_cell = chunk.first_new_cell;
@@ -431,8 +265,8 @@ void Builder::number_new_boxes(const Chunk& chunk, std::vector<Cell>& scratch) {
         id_at_[chunk.first_position + child] = static_cast<BoxId>(id);
         *chunk.new_slots[child] = static_cast<BoxId>(id);
         graph_.n_cells[id] = chunk.n_cells(child);
-        select_cells(parent, chunk.splits[split].test, child == 2 * split, scratch.data());
-        const std::span<const Cell> box(scratch.data(), chunk.n_cells(child));
+        select_cells(parent, chunk.splits[split].test, child == 2 * split, scratch);
+        const std::span<const Cell> box(scratch, chunk.n_cells(child));
         add_up(box, graph_.statistics.data() + id * cells_.n_statistics);
         if (keeps_cells_) {
           std::copy(box.begin(), box.end(), block.cells.data() + first_cell);
@@ -440,6 +274,7 @@ void Builder::number_new_boxes(const Chunk& chunk, std::vector<Cell>& scratch) {
           block.ends[block.ends.size() - (graph_.n_boxes() - id)] = first_cell;
         }
         ++id;
+        if (parent.size() > kLargeBox) workers_.checkpoint(worker);
       }
     }
   }

@@ -18,18 +18,19 @@ double stirling_rest(double x) {
   return (1.0 / 12 - y * (1.0 / 360 - y * (1.0 / 1260 - y * (1.0 / 1680 - y * (1.0 / 1188 - y * 691.0 / 360360))))) / x;
 }
 
+// log(x (x + 1) ... (x + kShift - 1)), for x up to 1e30.
+double log_product(double x) {
+  double product = 1;
+  for (int i = 0; i < kShift; ++i) product *= x + i;
+  return std::log(product);
+}
+
 }  // namespace
 
 double log_rising(double a, double n) {
   if (n == 0) return 0;
   if (a < kShift) {  // Gamma(x) = Gamma(x + kShift) / (x (x + 1) ... (x + kShift - 1))
-    double upper = 1;
-    double lower = 1;
-    for (int i = 0; i < kShift; ++i) {
-      upper *= a + n + i;
-      lower *= a + i;
-    }
-    return log_rising(a + kShift, n) - (std::log(upper) - std::log(lower));
+    return log_rising(a + kShift, n) - (log_product(a + n) - log_product(a));
   }
   return (a - 0.5) * std::log1p(n / a) + n * (std::log(a + n) - 1) + (stirling_rest(a + n) - stirling_rest(a));
 }

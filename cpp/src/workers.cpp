@@ -11,6 +11,8 @@
 namespace bcart {
 namespace {
 
+struct Cancelled : std::exception {};  // another thread has failed, and its error is the one to tell
+
 constexpr auto kPollInterval = std::chrono::milliseconds(50);
 constexpr int kSpins = 2000;  // some dozen microseconds: about the gap between two steps of a batch
 
@@ -65,6 +67,7 @@ void Workers::run(std::size_t n_chunks, const Task& task) {
   task_ = &task;
   n_chunks_ = n_chunks;
   next_chunk_ = 0;
+  has_failed_ = false;
   if (n_chunks > 1 && !threads_.empty()) {
     n_busy_ = threads_.size();
     ++generation_;
@@ -103,9 +106,15 @@ void Workers::watch() {
   monitor_.poll();
 }
 
+void Workers::checkpoint(std::size_t worker) {
+  if (worker == 0) watch();
+  if (has_failed_) throw Cancelled();
+}
+
 void Workers::fail(std::exception_ptr error) {
   const std::lock_guard lock(error_mutex_);
   if (!error_) error_ = std::move(error);
+  has_failed_ = true;
   next_chunk_ = n_chunks_;
 }
 

@@ -214,10 +214,10 @@ TEST(a_deadline_at_any_moment_ends_the_build_well) {
   const auto start = Clock::now();
   const Graph all = build(problem, {{}, 0.25, 0.25});
   const auto time = Clock::now() - start;
-  for (int percent = 50; percent < 150; percent += 2) {
+  for (int permille = 600; permille < 1'300; permille += 7) {
     Monitor monitor;
     Progress progress;
-    Workers workers(1, monitor, Clock::now() + time * percent / 100);
+    Workers workers(1, monitor, Clock::now() + time * permille / 1'000);
     const Graph graph = build_graph(cells, {{}, 0.25, 0.25}, kNoLimit, workers, progress);
     CHECK(graph.ending == (graph.max_depth ? Ending::time : Ending::complete));
     if (!graph.max_depth) CHECK(is_same(graph, all));

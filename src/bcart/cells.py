@@ -11,6 +11,7 @@ from bcart.errors import InvalidDataError
 from bcart.grid import CodeArray, add_up
 from bcart.parse import FloatArray, as_floats, as_weights
 
+MAX_WEIGHT = 1e30  # beyond, the tenth power of a count overflows
 _COLUMNS_PER_STEP = 4
 
 
@@ -92,8 +93,8 @@ def _check_cells(codes: CodeArray, statistics: FloatArray, weights: FloatArray) 
             f"{len(codes)} cells need as many rows of statistics and as many weights, "
             f"got shapes {statistics.shape} and {weights.shape}"
         )
-    if not np.isfinite(statistics).all() or not (np.isfinite(weights) & (weights > 0)).all():
-        raise InvalidDataError("statistics of cells must be finite, and their weights finite and positive")
+    if not np.isfinite(statistics).all() or not ((weights > 0) & (weights <= MAX_WEIGHT)).all():
+        raise InvalidDataError(f"statistics of cells must be finite, their weights positive and at most {MAX_WEIGHT:g}")
     if len(np.unique(_group(codes))) < len(codes):
         raise InvalidDataError("two cells have the same codes; add up rows with Cells.from_rows")
 

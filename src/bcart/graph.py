@@ -162,10 +162,13 @@ def build_graph(
     """
     family, limits = family or Family(), limits or Limits()
     report = None if on_progress is None else lambda *counts: on_progress(Progress(*counts))
-    core = _core.build_graph(
-        cells.codes, list(cells.n_bins), cells.statistics, cells.weights, family.max_depth, family.min_samples_leaf,
-        family.min_samples_split, limits.n_bytes, limits.seconds, limits.n_workers, report,
-    )  # fmt: skip
+    try:
+        core = _core.build_graph(
+            cells.codes, list(cells.n_bins), cells.statistics, cells.weights, family.max_depth,
+            family.min_samples_leaf, family.min_samples_split, limits.n_bytes, limits.seconds, limits.n_workers, report,
+        )  # fmt: skip
+    except MemoryError:
+        raise MemoryBudgetError(f"the system has no more memory to give; {_REMEDIES}the machine's memory") from None
     _report_ending(core, limits)
     return Graph(cells, family, core)
 

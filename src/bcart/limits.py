@@ -12,10 +12,10 @@ from numbers import Integral
 from bcart.errors import InvalidModelError
 from bcart.parse import as_number
 
-DEFAULT_MAX_MEMORY = "1.5GB"
+DEFAULT_MAX_MEMORY = "1GB"  # with two cores, about five seconds of listing boxes
 
 _A_YEAR = 365.0 * 24 * 3600
-_UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "KIB": 2**10, "MIB": 2**20, "GIB": 2**30}
+_UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12, "KIB": 2**10, "MIB": 2**20, "GIB": 2**30}
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class Limits:
     Parameters
     ----------
     max_memory : int or str
-        Bytes that a graph may take while it is built, as a number or like ``"1.5GB"``.
+        Bytes that a graph may take while it is built, as a number or like ``"2GB"``.
     time_limit : float or None
         Seconds that building may take.
     n_jobs : int or None

@@ -140,12 +140,12 @@ class Tree:
             yield from self._lines(self.right[node], f"{indent}└─ no:  ", f"{indent}   ")
 
     def _test(self, node: int) -> str:
-        return f"{self.feature_names[self.feature[node]]} < {self.threshold[node]:.6g}"
+        return f"{self.feature_names[self.feature[node]]} < {self.threshold[node]:.10g}"
 
     def _leaf(self, node: int) -> str:
         best = int(np.argmax(self.predictive[node]))
         counts = ", ".join(
-            f"{label} {count:,.6g}"
+            f"{label} {count:,.10g}"
             for label, count in zip(self.classes, self.statistics[node], strict=True)
             if count > 0
         )

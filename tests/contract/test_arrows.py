@@ -150,7 +150,7 @@ ENGINE = (
     {"memory", "cells", "tests", "fingerprint", "workers", "random"},
     {"array", "leaf", "splits"},
     {"table"},
-    {"graph"},
+    {"graph", "batch"},
     {"build", "sweep"},
     {"derive"},
 )

@@ -45,8 +45,13 @@ class Workers {
   void run_ranges(std::size_t begin, std::size_t end, std::size_t grain,
                   const std::function<void(std::size_t, std::size_t, std::size_t)>& task);
 
-  // Asks the monitor and looks at the deadline, if the last time was long enough ago.
+  // For the calling thread: asks the monitor and looks at the deadline, if the last time was long enough ago.
   void watch();
+
+  // For long tasks: throws if the run is to end.
+  void checkpoint(std::size_t worker);
+
+  void lift_deadline() { deadline_ = Clock::time_point::max(); }
 
  private:
   void live(std::size_t worker);
@@ -63,6 +68,7 @@ class Workers {
   std::atomic<std::uint32_t> generation_{0};
   std::atomic<std::size_t> n_busy_{0};
   std::atomic<bool> is_ending_{false};
+  std::atomic<bool> has_failed_{false};
   std::mutex error_mutex_;
   std::exception_ptr error_;
   std::vector<std::thread> threads_;

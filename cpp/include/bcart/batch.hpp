@@ -1,0 +1,89 @@
+// A batch of boxes whose splits are listed and whose children are looked up, in parallel and in a fixed order.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "bcart/array.hpp"
+#include "bcart/splits.hpp"
+#include "bcart/table.hpp"
+#include "bcart/workers.hpp"
+
+namespace bcart {
+
+inline constexpr std::size_t kSizeClasses = 4;
+inline constexpr std::size_t kHashBits = 3;
+inline constexpr std::size_t kShards = kSizeClasses << kHashBits;
+inline constexpr BoxId kPending = BoxId{1} << 31;  // marks a position in the batch where an id is not known yet
+
+// Consecutive boxes of one layer, with their cells.
+struct FrontierBlock {
+  std::vector<std::size_t> ends;  // in cells
+  Array<Cell> cells;
+
+  std::size_t n_boxes() const { return ends.size(); }
+  std::size_t begin(std::size_t box) const { return box == 0 ? 0 : ends[box - 1]; }
+  std::span<const Cell> box(std::size_t i) const { return {cells.data() + begin(i), ends[i] - begin(i)}; }
+};
+
+// A few boxes of one block, and what is found out about them. Children stand in pairs: left, right.
+struct Chunk {
+  const FrontierBlock* block = nullptr;
+  std::size_t first_box = 0;
+  std::size_t last_box = 0;
+  std::vector<std::uint32_t> n_splits;  // of each box
+  std::vector<Split> splits;
+  std::vector<BoxId> ids;         // of each child: an id, or kPending and the position of its first sight
+  std::vector<BoxId*> new_slots;  // of each first sight: the table entry that waits for its id
+  std::vector<std::uint32_t> children_by_shard;
+  std::vector<Fingerprint> keys_by_shard;
+  std::array<std::uint32_t, kShards + 1> shard_ends{};
+  std::array<std::size_t, kShards> n_new{};        // first sights, by shard
+  std::array<std::size_t, kShards> n_new_cells{};  // of those
+  std::size_t first_position = 0;                  // of the chunk's first child in the batch
+
+  // Where it goes, for the builder to say.
+  std::size_t first_id = 0;        // of the chunk's first box
+  std::size_t first_split = 0;     // in the graph
+  std::size_t first_new_id = 0;    // of the boxes first seen here
+  std::size_t first_new_cell = 0;  // in the block of new boxes
+
+  std::size_t n_children() const { return 2 * splits.size(); }
+  const Fingerprint& key(std::size_t child) const { return splits[child / 2].keys[child % 2]; }
+  std::uint32_t n_cells(std::size_t child) const { return splits[child / 2].n_cells[child % 2]; }
+  std::size_t shard(std::size_t child) const;
+  bool is_first_sight(std::size_t child) const { return ids[child] == (kPending | (first_position + child)); }
+};
+
+class Batch {
+ public:
+  Batch(const SplitRules& rules, Workers& workers);
+
+  // Takes boxes from first_box on until there is enough to do; returns the first box not taken.
+  std::size_t take(const FrontierBlock& block, std::size_t first_box);
+
+  // Lists the splits of the boxes taken and asks the table for their children.
+  void find_children();
+
+  std::span<Chunk> chunks() { return {chunks_.data(), n_chunks_}; }
+  std::size_t n_children() const { return n_children_; }
+
+ private:
+  class ShardCursor;
+
+  void list_splits(Chunk& chunk, std::size_t worker);
+  void look_up(std::size_t shard);
+
+  const SplitRules& rules_;
+  Workers& workers_;
+  std::vector<SplitFinder> finders_;  // one a worker
+  std::array<TableShard, kShards> table_;
+  std::vector<Chunk> chunks_;  // kept from batch to batch for their memory
+  std::size_t n_chunks_ = 0;
+  std::size_t n_children_ = 0;
+};
+
+}  // namespace bcart
