@@ -6,8 +6,8 @@
 namespace bcart {
 namespace {
 
-constexpr std::size_t kChunkSplits = 2048;       // work for one thread, its lists stay in the cache
-constexpr std::size_t kBatchSplits = 32 * 1024;  // work between two barriers
+constexpr std::size_t kChunkSplits = 1024;       // work for one thread, its lists stay in the cache
+constexpr std::size_t kBatchSplits = 16 * 1024;  // work between two barriers
 constexpr std::size_t kPrefetchDistance = 32;
 
 void sort_by_shard(Chunk& chunk) {

@@ -26,6 +26,7 @@ std::uint64_t transpose_bits(std::uint64_t x) {
 SplitRules::SplitRules(const Cells& cells, const Family& family)
     : cells_(cells), family_(family), fingerprints_(cell_fingerprints(cells.n_cells)) {
   for (const std::size_t n_bins : cells.n_bins) {
+    feature_of_cut_.insert(feature_of_cut_.end(), n_bins - 1, static_cast<std::uint32_t>(first_cut_.size()));
     first_cut_.push_back(n_cuts_);
     n_cuts_ += n_bins - 1;
   }
@@ -52,7 +53,9 @@ SplitFinder::SplitFinder(const SplitRules& rules)
     : rules_(rules),
       seen_(rules.n_cuts_),
       seen_masks_(rules.n_cuts_),
-      columns_(kMaxMaskCells / 8 * rules.n_words_ * 64),
+      masks_(rules.n_words_ * 64),
+      found_cuts_(rules.n_cuts_ + 1),
+      subset_sums_(kMaxMaskCells / 4 * 16),
       bins_(rules.n_cuts_ + rules.cells_.n_features) {}
 
 void SplitFinder::find(std::span<const Cell> box, std::vector<Split>& splits) {
@@ -74,11 +77,9 @@ bool SplitFinder::is_allowed(double left_weight) const {
   return is_enough(left_weight, minimum) && is_enough(total_weight_ - left_weight, minimum);
 }
 
-// Cell i of the box becomes bit i % 8 of columns_[i / 8][cut].
+// Cell i of the box becomes bit i of masks_[cut].
 void SplitFinder::transpose_answers(std::span<const Cell> box) {
-  n_groups_ = (box.size() + 7) / 8;
-  const std::size_t width = rules_.n_words_ * 64;
-  for (std::size_t group = 0; group < n_groups_; ++group) {
+  for (std::size_t group = 0; 8 * group < box.size(); ++group) {
     const std::size_t n_rows = std::min<std::size_t>(8, box.size() - 8 * group);
     for (std::size_t word = 0; word < rules_.n_words_; ++word) {
       std::uint64_t rows[8] = {};
@@ -88,64 +89,87 @@ void SplitFinder::transpose_answers(std::span<const Cell> box) {
         std::uint64_t block = 0;
         for (std::size_t i = 0; i < 8; ++i) block |= (rows[i] >> 8 * byte & 0xff) << 8 * i;
         block = transpose_bits(block);
-        std::uint8_t* column = &columns_[group * width + 64 * word + 8 * byte];
-        for (std::size_t j = 0; j < 8; ++j) column[j] = static_cast<std::uint8_t>(block >> 8 * j);
+        std::uint64_t* masks = &masks_[64 * word + 8 * byte];
+        for (std::size_t j = 0; j < 8; ++j) {
+          const std::uint64_t bits = (block >> 8 * j & 0xff) << 8 * group;
+          masks[j] = group == 0 ? bits : masks[j] | bits;
+        }
       }
     }
   }
 }
 
-std::uint64_t SplitFinder::mask_of(std::size_t cut) const {
-  std::uint64_t mask = 0;
-  for (std::size_t group = 0; group < n_groups_; ++group) {
-    mask |= std::uint64_t{columns_[group * rules_.n_words_ * 64 + cut]} << 8 * group;
+// The sums over all subsets of each four cells, so that the sum over any subset takes a quarter of the additions.
+void SplitFinder::add_up_subsets(std::span<const Cell> box) {
+  n_fours_ = (box.size() + 3) / 4;
+  for (std::size_t i = 0; i < 4 * n_fours_; ++i) {
+    const std::size_t bit = std::size_t{1} << i % 4;
+    SubsetSum* sums = &subset_sums_[i / 4 * 16];
+    if (bit == 1) sums[0] = {};
+    const SubsetSum cell =
+        i < box.size() ? SubsetSum{rules_.fingerprints_[box[i]], rules_.cells_.weights[box[i]]} : SubsetSum{};
+    for (std::size_t subset = 0; subset < bit; ++subset) {
+      sums[bit + subset] = sums[subset];
+      sums[bit + subset].fingerprint += cell.fingerprint;
+      sums[bit + subset].weight += cell.weight;
+    }
   }
-  return mask;
 }
 
-void SplitFinder::append(std::span<const Cell> box, std::uint64_t mask, std::uint64_t all, const Test& test,
-                         std::vector<Split>& splits) const {
-  const auto n_left = static_cast<std::uint32_t>(std::popcount(mask));
-  const auto n_right = static_cast<std::uint32_t>(box.size()) - n_left;
-  const bool sums_right = n_left > n_right;
-  Fingerprint sum;
-  double weight = 0;
-  for (std::uint64_t rest = sums_right ? all ^ mask : mask; rest != 0; rest &= rest - 1) {
-    const Cell cell = box[static_cast<std::size_t>(std::countr_zero(rest))];
-    sum += rules_.fingerprints_[cell];
-    if (rules_.checks_leaf_weight_) weight += rules_.cells_.weights[cell];
+void SplitFinder::append(std::uint64_t mask, std::uint64_t all, const Test& test, std::vector<Split>& splits) const {
+  Fingerprint left;
+  double left_weight = 0;
+  for (std::size_t four = 0; four < n_fours_; ++four) {
+    const SubsetSum& sum = subset_sums_[four * 16 + (mask >> 4 * four & 15)];
+    left += sum.fingerprint;
+    left_weight += sum.weight;
   }
-  if (rules_.checks_leaf_weight_ && !is_allowed(weight)) return;
-  const Fingerprint other = total_ - sum;
-  splits.push_back({test, {n_left, n_right}, {sums_right ? other : sum, sums_right ? sum : other}});
+  if (rules_.checks_leaf_weight_ && !is_allowed(left_weight)) return;
+  const auto n_left = static_cast<std::uint32_t>(std::popcount(mask));
+  const auto n_right = static_cast<std::uint32_t>(std::popcount(all ^ mask));
+  splits.push_back({test, {n_left, n_right}, {left, total_ - left}});
 }
 
 void SplitFinder::find_by_masks(std::span<const Cell> box, std::vector<Split>& splits) {
   if (!is_splittable(box)) return;
   transpose_answers(box);
+  add_up_subsets(box);
   const std::uint64_t all = ~std::uint64_t{0} >> (64 - box.size());
-  std::uint64_t seen_tiny = 0;  // in boxes of up to seven cells, bit k: the side with mask 2 k was met
-  const auto is_new = [&](std::uint64_t side) {
-    if (box.size() > kMaxTinyBox) return seen_masks_.insert(side);
+  const std::size_t n_found = box.size() <= kMaxTinyBox ? list_cuts_of_tiny(all) : list_cuts(all);
+  for (std::size_t i = 0; i < n_found; ++i) {
+    const std::size_t cut = found_cuts_[i];
+    const std::uint32_t f = rules_.feature_of_cut_[cut];
+    std::size_t next = cut + 1;  // the first cut with more cells below it, whose code is the next that occurs
+    while (next < rules_.first_cut_[f + 1] && masks_[next] == masks_[cut]) ++next;
+    const auto lower = static_cast<std::uint32_t>(cut - rules_.first_cut_[f]);
+    const auto upper = static_cast<std::uint32_t>(next - rules_.first_cut_[f]);
+    append(masks_[cut], all, {f, lower, upper}, splits);
+  }
+}
+
+// Both list the cuts that divide the box as none before them does. A bipartition is named by its side without cell 0.
+// Here bit k of `seen` stands for the side with mask 2 k, and no branch is taken that could be mispredicted.
+std::size_t SplitFinder::list_cuts_of_tiny(std::uint64_t all) {
+  std::uint64_t seen = 1;
+  std::size_t n_found = 0;
+  for (std::size_t cut = 0; cut < rules_.n_cuts_; ++cut) {
+    const std::uint64_t side = masks_[cut] ^ (all & (0 - (masks_[cut] & 1)));
     const std::uint64_t bit = std::uint64_t{1} << side / 2;
-    return (std::exchange(seen_tiny, seen_tiny | bit) & bit) == 0;
-  };
-  for (std::uint32_t f = 0; f < rules_.cells_.n_features; ++f) {
-    const std::size_t first = rules_.first_cut_[f];
-    const auto n_cuts = static_cast<std::uint32_t>(rules_.first_cut_[f + 1] - first);
-    std::uint64_t below = 0;  // cells up to the last code that occurs, `lower`
-    std::uint32_t lower = 0;
-    for (std::uint32_t code = 0; code <= n_cuts && below != all; ++code) {
-      const std::uint64_t mask = code < n_cuts ? mask_of(first + code) : all;
-      if (mask == below) continue;
-      if (below != 0 && is_new((below & 1) != 0 ? all ^ below : below)) {
-        append(box, below, all, {f, lower, code}, splits);
-      }
-      below = mask;
-      lower = code;
-    }
+    found_cuts_[n_found] = cut;
+    n_found += (seen & bit) == 0 ? 1 : 0;
+    seen |= bit;
+  }
+  return n_found;
+}
+
+std::size_t SplitFinder::list_cuts(std::uint64_t all) {
+  std::size_t n_found = 0;
+  for (std::size_t cut = 0; cut < rules_.n_cuts_; ++cut) {
+    const std::uint64_t side = masks_[cut] ^ (all & (0 - (masks_[cut] & 1)));
+    if (side != 0 && seen_masks_.insert(side)) found_cuts_[n_found++] = cut;
   }
   seen_masks_.clear();
+  return n_found;
 }
 
 void SplitFinder::find_by_bins(std::span<const Cell> box, std::vector<Split>& splits) {

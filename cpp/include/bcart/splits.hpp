@@ -67,6 +67,7 @@ class SplitRules {
   std::vector<Fingerprint> fingerprints_;
   std::size_t n_cuts_ = 0;              // a cut (f, c) asks: code of f <= c, for each c but the last
   std::vector<std::size_t> first_cut_;  // of each feature, and the end
+  std::vector<std::uint32_t> feature_of_cut_;
   std::size_t n_words_ = 0;             // 64-bit words of cut answers per cell
   std::vector<std::uint64_t> answers_;  // bit k of a cell's words: its answer to cut k
   bool checks_leaf_weight_ = false;
@@ -85,6 +86,10 @@ class SplitFinder {
   void find_by_bins(std::span<const Cell> box, std::vector<Split>& splits);
 
  private:
+  struct SubsetSum {
+    Fingerprint fingerprint;
+    double weight = 0;
+  };
   struct BinSum {
     Fingerprint sum;
     double weight = 0;
@@ -93,20 +98,23 @@ class SplitFinder {
 
   bool is_splittable(std::span<const Cell> box);
   void transpose_answers(std::span<const Cell> box);
-  std::uint64_t mask_of(std::size_t cut) const;
   bool is_allowed(double left_weight) const;
   void add_up_bins(std::span<const Cell> box);
-  void append(std::span<const Cell> box, std::uint64_t mask, std::uint64_t all, const Test& test,
-              std::vector<Split>& splits) const;
+  void add_up_subsets(std::span<const Cell> box);
+  std::size_t list_cuts_of_tiny(std::uint64_t all);
+  std::size_t list_cuts(std::uint64_t all);
+  void append(std::uint64_t mask, std::uint64_t all, const Test& test, std::vector<Split>& splits) const;
 
   const SplitRules& rules_;
   SeenSides<Fingerprint> seen_;
   SeenSides<std::uint64_t> seen_masks_;
   Fingerprint total_;
   double total_weight_ = 0;
-  std::size_t n_groups_ = 0;           // of eight cells
-  std::vector<std::uint8_t> columns_;  // [group of eight cells][cut]
-  std::vector<BinSum> bins_;           // per feature and code, zero between boxes
+  std::vector<std::uint64_t> masks_;  // of each cut: the cells of the box that are below it
+  std::vector<std::size_t> found_cuts_;
+  std::size_t n_fours_ = 0;             // of cells
+  std::vector<SubsetSum> subset_sums_;  // 16 for each four cells
+  std::vector<BinSum> bins_;            // per feature and code, zero between boxes
 };
 
 }  // namespace bcart
