@@ -45,6 +45,7 @@ def measure(n_rows: int, n_jobs: int) -> dict[str, float]:
     cells = bcart.Cells.from_rows(X, bcart.DirichletLeaf.statistics(y, 2))
     limits = bcart.Limits("20GB", n_jobs=n_jobs)
     graph, build_seconds = timed(lambda: bcart.build_graph(cells, limits=limits))
+    kernel_seconds = resource.getrusage(resource.RUSAGE_SELF).ru_stime
     leaf = bcart.DirichletLeaf((1.0, 1.0))
     log_leaf, leaf_seconds = timed(lambda: leaf.log_marginal(graph.core.statistics, n_jobs))
     sums, sum_seconds = timed(lambda: _core.sweep_log_sum(graph.core, log_leaf, -2.0, n_jobs))
@@ -56,6 +57,7 @@ def measure(n_rows: int, n_jobs: int) -> dict[str, float]:
         "boxes": graph.n_boxes,
         "splits": graph.n_splits,
         "build": build_seconds,
+        "kernel": kernel_seconds,
         "leaf": leaf_seconds,
         "log_sum": sum_seconds,
         "maximum": max_seconds,
@@ -75,26 +77,39 @@ def machine_limit(megabytes: int, n_threads: int) -> dict[str, float]:
     return json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
 
 
-HEADER = (
-    f"{'n':>5} {'threads':>7} {'boxes':>11} {'splits':>12} {'build s':>8} {'ns/split':>9} {'log-sum ns':>11}"
-    f" {'max ns':>7} {'total s':>8} {'B/split':>8} {'B/box':>6} {'peak GB':>8} {'read ns':>8}"
-    f" {'build/2 reads':>14} {'touch GB/s':>11}"
-)
+COLUMNS = {
+    "n": "{n_rows}",
+    "threads": "{n_jobs}",
+    "boxes": "{boxes:,}",
+    "splits": "{splits:,}",
+    "build s": "{build:.2f}",
+    "kernel CPU s": "{kernel:.2f}",
+    "ns/split": "{build_ns:.1f}",
+    "log-sum ns": "{log_sum_ns:.1f}",
+    "max ns": "{maximum_ns:.1f}",
+    "all s": "{total:.2f}",
+    "B/split": "{bytes_a_split:.0f}",
+    "B/box": "{bytes_a_box:.0f}",
+    "peak GB": "{peak_gb:.2f}",
+    "read ns": "{read_ns:.1f}",
+    "build / 2 reads": "{ratio:.1f}",
+}
 
 
-def row(n_rows: int, n_jobs: int) -> str:
+def row(n_rows: int, n_jobs: int) -> list[str]:
     run = in_own_process(n_rows, n_jobs)
-    table_megabytes = int(run["boxes"] * 48 / 1e6) + 1
+    table_megabytes = int(run["boxes"] * 40 / 1e6) + 1
     limit = machine_limit(table_megabytes, n_jobs)
-    n = run["splits"]
-    build = run["build"] * 1e9 / n
+    for name in ("build", "log_sum", "maximum"):
+        run[f"{name}_ns"] = run[name] * 1e9 / run["splits"]
     total = run["build"] + run["leaf"] + run["log_sum"]
-    return (
-        f"{n_rows:5} {n_jobs:7} {run['boxes']:11,} {n:12,} {run['build']:8.2f} {build:9.1f}"
-        f" {run['log_sum'] * 1e9 / n:11.2f} {run['maximum'] * 1e9 / n:7.2f} {total:8.2f} {run['bytes_a_split']:8.1f}"
-        f" {run['bytes_a_box']:6.1f} {run['peak_gb']:8.2f} {limit['read_ns']:8.2f}"
-        f" {build / (2 * limit['read_ns']):14.2f} {limit['first_touch_gb_per_s']:11.2f}"
-    )
+    ratio = run["build_ns"] / (2 * limit["read_ns"])
+    facts = {"n_rows": n_rows, "n_jobs": n_jobs, "total": total, "ratio": ratio, **run, **limit}
+    return [text.format(**facts) for text in COLUMNS.values()]
+
+
+def as_line(cells: list[str]) -> str:
+    return "| " + " | ".join(cells) + " |"
 
 
 def main() -> None:
@@ -107,10 +122,11 @@ def main() -> None:
         print(json.dumps(measure(*arguments.one)))
         return
     print(f"Hidden XOR, Python {platform.python_version()}, {platform.machine()}, {platform.system()}")
-    print(HEADER)
+    print(as_line(list(COLUMNS)))
+    print(as_line(["---"] * len(COLUMNS)))
     for n_rows in arguments.rows:
         for n_jobs in arguments.threads:
-            print(row(n_rows, n_jobs), flush=True)
+            print(as_line(row(n_rows, n_jobs)), flush=True)
 
 
 if __name__ == "__main__":
