@@ -42,11 +42,12 @@ sanitize: $(VENV)/.installed
 	$(PIP_INSTALL) --no-build-isolation --no-deps --upgrade --target build/sanitized -C build-dir=build/sanitize-core \
 	  -C cmake.define.BCART_SANITIZE=address,undefined .
 	LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libstdc++.so)" \
-	  ASAN_OPTIONS=detect_leaks=0 PYTHONPATH=build/sanitized $(BIN)/python -m pytest tests/property
+	  ASAN_OPTIONS=detect_leaks=0 $(BIN)/python cpp/tests/run_sanitized.py build/sanitized
 
 bench: $(VENV)/.installed
 	$(BIN)/cmake -S . -B build/bench -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN))/ninja -DBCART_PYTHON=OFF -DBCART_BENCH=ON > /dev/null
 	$(BIN)/cmake --build build/bench --target machine_limit
+	$(BIN)/python benchmarks/build_and_sweep.py --first-fit
 	$(BIN)/python benchmarks/build_and_sweep.py
 
 stubs: $(VENV)/.installed
@@ -57,7 +58,7 @@ clean:
 
 $(VENV)/.tools: pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(PIP_INSTALL) "cmake>=3.18" ninja "nanobind>=2.4" "scikit-build-core>=0.10"
+	$(PIP_INSTALL) "cmake>=3.18" ninja nanobind==3.1.0 "scikit-build-core>=0.10"
 	touch $@
 
 $(VENV)/.installed: $(VENV)/.tools $(SOURCES)

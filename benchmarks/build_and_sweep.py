@@ -13,11 +13,13 @@ import resource
 import subprocess
 import sys
 import time
+import warnings
 from pathlib import Path
 
 import numpy as np
 
 SIZES = (100, 200, 500, 1000)  # drawn in this order from one generator
+TABLE_BYTES_A_BOX = 40  # between 32 and 48, as the table grows by half
 MACHINE_LIMIT = Path(__file__).parents[1] / "build" / "bench" / "machine_limit"
 
 
@@ -63,8 +65,17 @@ def measure(n_rows: int, n_jobs: int) -> dict[str, float]:
         "maximum": max_seconds,
         "bytes_a_split": sum(np.asarray(getattr(graph.core, name)).nbytes for name in arrays) / graph.n_splits,
         "bytes_a_box": 8 + 4 + 4 + np.asarray(graph.core.statistics).nbytes / graph.n_boxes,
-        "peak_gb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6,
+        "peak_gb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e9,
     }
+
+
+def first_fit() -> None:
+    """How long a user waits who asks for too much with default settings."""
+    import bcart
+
+    warnings.simplefilter("ignore", bcart.DepthLimitedWarning)
+    model, seconds = timed(lambda: bcart.BayesianTreeClassifier().fit(*hidden_xor(1000)))
+    print(f"Hidden XOR n=1000, default settings: {seconds:.1f} s, trees up to depth {model.posterior_.max_depth}")
 
 
 def in_own_process(n_rows: int, n_jobs: int) -> dict[str, float]:
@@ -98,8 +109,7 @@ COLUMNS = {
 
 def row(n_rows: int, n_jobs: int) -> list[str]:
     run = in_own_process(n_rows, n_jobs)
-    table_megabytes = int(run["boxes"] * 40 / 1e6) + 1
-    limit = machine_limit(table_megabytes, n_jobs)
+    limit = machine_limit(int(run["boxes"] * TABLE_BYTES_A_BOX / 1e6) + 1, n_jobs)
     for name in ("build", "log_sum", "maximum"):
         run[f"{name}_ns"] = run[name] * 1e9 / run["splits"]
     total = run["build"] + run["leaf"] + run["log_sum"]
@@ -116,10 +126,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rows", type=int, nargs="+", default=[500, 1000])
     parser.add_argument("--threads", type=int, nargs="+", default=[1, 2])
+    parser.add_argument("--first-fit", action="store_true", help="only time a fit with default settings, n=1000")
     parser.add_argument("--one", type=int, nargs=2, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.one:
         print(json.dumps(measure(*arguments.one)))
+        return
+    if arguments.first_fit:
+        first_fit()
         return
     print(f"Hidden XOR, Python {platform.python_version()}, {platform.machine()}, {platform.system()}")
     print(as_line(list(COLUMNS)))

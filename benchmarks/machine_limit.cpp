@@ -12,7 +12,7 @@
 
 namespace {
 
-constexpr std::size_t kLine = 64;
+using bcart::kCacheLine;
 constexpr std::size_t kReads = 20'000'000;
 constexpr std::size_t kInFlight = 32;
 
@@ -26,9 +26,9 @@ std::uint64_t read_at_random(const char* table, std::size_t n_lines, std::uint64
   for (std::size_t i = 0; i < kReads; ++i) {
     state = state * 6364136223846793005ULL + 1442695040888963407ULL;
     std::size_t& line = waiting[i % kInFlight];
-    sum += static_cast<std::uint64_t>(table[line * kLine]);
+    sum += static_cast<std::uint64_t>(table[line * kCacheLine]);
     line = (state >> 32) * n_lines >> 32;
-    __builtin_prefetch(table + line * kLine);
+    __builtin_prefetch(table + line * kCacheLine);
   }
   return sum;
 }
@@ -40,13 +40,13 @@ int main(int n_arguments, char** arguments) {
   const std::size_t n_bytes = std::strtoull(arguments[1], nullptr, 10) << 20;
   const std::size_t n_threads = std::strtoull(arguments[2], nullptr, 10);
   char* table = static_cast<char*>(bcart::allocate_zeroed(n_bytes));
-  for (std::size_t i = 0; i < n_bytes; i += kLine) table[i] = static_cast<char>(i >> 6);
+  for (std::size_t i = 0; i < n_bytes; i += kCacheLine) table[i] = static_cast<char>(i >> 6);
 
   std::vector<std::uint64_t> sums(n_threads);
   std::vector<std::thread> threads;
   const auto read_start = std::chrono::steady_clock::now();
   for (std::size_t t = 0; t < n_threads; ++t) {
-    threads.emplace_back([&, t] { sums[t] = read_at_random(table, n_bytes / kLine, t + 1); });
+    threads.emplace_back([&, t] { sums[t] = read_at_random(table, n_bytes / kCacheLine, t + 1); });
   }
   for (std::thread& thread : threads) thread.join();
   const double read_seconds = seconds_since(read_start);

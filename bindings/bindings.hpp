@@ -4,8 +4,8 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 
+#include <type_traits>
 #include <utility>
-#include <vector>
 
 #include "bcart/array.hpp"
 #include "bcart/build.hpp"

@@ -79,7 +79,8 @@ void bind_graph(nb::module_& module) {
       .value("COMPLETE", Ending::complete)
       .value("MAX_DEPTH", Ending::max_depth)
       .value("MEMORY", Ending::memory)
-      .value("TIME", Ending::time);
+      .value("TIME", Ending::time)
+      .value("SYSTEM", Ending::system);
 
   const auto internal = nb::rv_policy::reference_internal;
   nb::class_<Graph>(module, "Graph")

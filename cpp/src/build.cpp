@@ -5,7 +5,10 @@
 #include <memory>
 #include <new>
 #include <numeric>
+#include <optional>
 #include <span>
+#include <utility>
+#include <vector>
 
 #include "bcart/batch.hpp"
 #include "bcart/splits.hpp"
@@ -15,15 +18,17 @@ namespace {
 
 constexpr std::size_t kBlockCells = std::size_t{1} << 20;
 constexpr std::size_t kMaxBoxes = kPending - 2;
+constexpr std::size_t kWatchEvery = 4096;  // boxes
 
 struct BytesExceeded : std::exception {};
 
 // The depth of the deepest tree.
-std::size_t height(const Graph& graph) {
-  const Array<BoxId> boxes = graph.boxes_by_size();
+std::size_t height(const Graph& graph, Workers& workers) {
+  const Array<BoxId> boxes = graph.boxes_by_size(workers);
   Array<std::uint32_t> heights(graph.n_boxes());
   for (std::size_t i = boxes.size(); i-- > 0;) {
     const BoxId box = boxes[i];
+    if (i % kWatchEvery == 0) workers.watch();
     for (std::size_t s = graph.first_split[box]; s < graph.last_split(box); ++s) {
       heights[box] = std::max({heights[box], heights[graph.left[s]] + 1, heights[graph.right[s]] + 1});
     }
@@ -138,7 +143,7 @@ Ending Builder::expand_layer(std::size_t depth) {
   } catch (const BytesExceeded&) {
     ending = Ending::memory;
   } catch (const std::bad_alloc&) {
-    ending = Ending::memory;
+    ending = Ending::system;
   } catch (const DeadlinePassed&) {
     ending = Ending::time;
   }
@@ -147,6 +152,7 @@ Ending Builder::expand_layer(std::size_t depth) {
 }
 
 void Builder::expand_blocks() {
+  if (n_bytes(graph_.n_boxes(), graph_.n_splits(), 0) > max_bytes_) throw BytesExceeded();
   for (auto& block : frontier_) {
     for (std::size_t box = 0; box < block->n_boxes();) {
       box = batch_->take(*block, box);
@@ -188,7 +194,7 @@ void Builder::finish() {
 
 // The depth limit of the family, if some tree would be deeper.
 std::optional<std::size_t> Builder::binding_depth() const {
-  return family_.max_depth && height(graph_) > *family_.max_depth ? family_.max_depth : std::nullopt;
+  return family_.max_depth && height(graph_, workers_) > *family_.max_depth ? family_.max_depth : std::nullopt;
 }
 
 void Builder::expand_batch() {
@@ -227,7 +233,8 @@ void Builder::place_chunks() {
   progress_.n_splits = n_splits;
   progress_.n_expanded = n_expanded_ - first_of_layer_;
   progress_.n_bytes = n_bytes(n_boxes, n_splits, n_next_cells_);
-  if (progress_.n_bytes > max_bytes_ || n_boxes > kMaxBoxes) throw BytesExceeded();
+  if (progress_.n_bytes > max_bytes_) throw BytesExceeded();
+  if (n_boxes > kMaxBoxes) throw std::bad_alloc();
   id_at_.resize(batch_->n_children());
   if (keeps_cells_) {
     block.cells.resize(block.cells.size() + n_new_cells);
@@ -248,7 +255,9 @@ std::size_t Builder::n_bytes(std::size_t n_boxes, std::size_t n_splits, std::siz
                               cells_.n_statistics * sizeof(double);
   const std::size_t per_split = 2 * sizeof(BoxId) + graph_.tests.bytes_each();
   const std::size_t n_held_cells = n_frontier_cells_ + (keeps_cells_ ? n_next_cells : 0);
-  return n_boxes * per_box + n_splits * per_split + n_held_cells * sizeof(Cell);
+  const std::size_t n_frontier_boxes = n_boxes - first_of_layer_;
+  return rules_.n_bytes() + n_boxes * per_box + n_splits * per_split + n_held_cells * sizeof(Cell) +
+         n_frontier_boxes * sizeof(std::size_t);
 }
 
 void Builder::number_new_boxes(const Chunk& chunk, std::size_t worker) {

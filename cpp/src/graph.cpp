@@ -21,20 +21,25 @@ void Graph::shrink_to_fit() {
   right.shrink_to_fit();
 }
 
-Array<BoxId> Graph::boxes_by_size() const {
+Array<BoxId> Graph::boxes_by_size(Workers& workers) const {
   const std::size_t largest = n_cells[0];  // the root holds every cell
   std::vector<std::size_t> next(largest + 1, 0);
   for (const std::uint32_t n : n_cells) ++next[largest - n];
   std::exclusive_scan(next.begin(), next.end(), next.begin(), std::size_t{0});
   Array<BoxId> boxes(n_boxes());
-  for (std::size_t box = 0; box < n_boxes(); ++box) boxes[next[largest - n_cells[box]]++] = static_cast<BoxId>(box);
+  for (std::size_t box = 0; box < n_boxes(); ++box) {
+    boxes[next[largest - n_cells[box]]++] = static_cast<BoxId>(box);
+    if (box % kGrain == 0) workers.watch();
+  }
   return boxes;
 }
 
 void Graph::sort_by_size(Workers& workers) {
-  const Array<BoxId> old_id = boxes_by_size();
+  const Array<BoxId> old_id = boxes_by_size(workers);
   Array<BoxId> new_id(n_boxes());
-  for (std::size_t box = 0; box < n_boxes(); ++box) new_id[old_id[box]] = static_cast<BoxId>(box);
+  workers.run_ranges(0, n_boxes(), kGrain, [&](std::size_t begin, std::size_t end, std::size_t) {
+    for (std::size_t box = begin; box < end; ++box) new_id[old_id[box]] = static_cast<BoxId>(box);
+  });
   const auto reorder = [&](auto& array, std::size_t width) {
     std::remove_reference_t<decltype(array)> moved(array.size());
     workers.run_ranges(0, n_boxes(), kGrain, [&](std::size_t begin, std::size_t end, std::size_t) {

@@ -35,10 +35,11 @@ double log_rising(double a, double n) {
   return (a - 0.5) * std::log1p(n / a) + n * (std::log(a + n) - 1) + (stirling_rest(a + n) - stirling_rest(a));
 }
 
-// With R = log_rising there are three ways to write it,
-//   R(a, m) + R(b, n) - R(a + b, m + n)  =  R(b, n) + R(a, b) - R(a + m, b + n)  =  R(a, m) + R(b, a) - R(b + n, a +
-//   m),
-// whose terms grow with m + n, with b + n and with a + m: the smallest cancel the least.
+// With R = log_rising there are three ways to write it:
+//   R(a, m) + R(b, n) - R(a + b, m + n),
+//   R(b, n) + R(a, b) - R(a + m, b + n),
+//   R(a, m) + R(b, a) - R(b + n, a + m).
+// Their terms grow with m + n, with b + n and with a + m: the smallest cancel the least.
 double log_beta_ratio(double a, double b, double m, double n) {
   if (m + n <= std::min(b + n, a + m)) return log_rising(a, m) + log_rising(b, n) - log_rising(a + b, m + n);
   if (b + n <= a + m) return log_rising(b, n) + log_rising(a, b) - log_rising(a + m, b + n);

@@ -21,6 +21,14 @@ std::uint64_t transpose_bits(std::uint64_t x) {
   return x ^ t ^ (t << 28);
 }
 
+void set_bits(std::uint64_t* words, std::size_t begin, std::size_t end) {
+  while (begin < end) {
+    const std::size_t n = std::min(end, (begin / 64 + 1) * 64) - begin;
+    words[begin / 64] |= ~std::uint64_t{0} >> (64 - n) << begin % 64;
+    begin += n;
+  }
+}
+
 }  // namespace
 
 SplitRules::SplitRules(const Cells& cells, const Family& family)
@@ -35,9 +43,7 @@ SplitRules::SplitRules(const Cells& cells, const Family& family)
   answers_.assign(cells.n_cells * n_words_, 0);
   for (Cell cell = 0; cell < cells.n_cells; ++cell) {
     for (std::size_t f = 0; f < cells.n_features; ++f) {
-      for (std::size_t cut = first_cut_[f] + cells.row(cell)[f]; cut < first_cut_[f + 1]; ++cut) {
-        answers_[cell * n_words_ + cut / 64] |= std::uint64_t{1} << cut % 64;
-      }
+      set_bits(&answers_[cell * n_words_], first_cut_[f] + cells.row(cell)[f], first_cut_[f + 1]);
     }
   }
   const double* lightest = std::min_element(cells.weights, cells.weights + cells.n_cells);
@@ -72,9 +78,10 @@ bool SplitFinder::is_splittable(std::span<const Cell> box) {
   return box.size() > 1 && is_enough(total_weight_, rules_.family_.min_samples_split);
 }
 
-bool SplitFinder::is_allowed(double left_weight) const {
+// Both sides are sums of their own: a difference from the total would lose a light side next to a heavy one.
+bool SplitFinder::is_allowed(double left_weight, double right_weight) const {
   const double minimum = rules_.family_.min_samples_leaf;
-  return is_enough(left_weight, minimum) && is_enough(total_weight_ - left_weight, minimum);
+  return is_enough(left_weight, minimum) && is_enough(right_weight, minimum);
 }
 
 // Cell i of the box becomes bit i of masks_[cut].
@@ -116,18 +123,22 @@ void SplitFinder::add_up_subsets(std::span<const Cell> box) {
   }
 }
 
-void SplitFinder::append(std::uint64_t mask, std::uint64_t all, const Test& test, std::vector<Split>& splits) const {
-  Fingerprint left;
-  double left_weight = 0;
+SplitFinder::SubsetSum SplitFinder::sum_of(std::uint64_t mask) const {
+  SubsetSum total;
   for (std::size_t four = 0; four < n_fours_; ++four) {
     const SubsetSum& sum = subset_sums_[four * 16 + (mask >> 4 * four & 15)];
-    left += sum.fingerprint;
-    left_weight += sum.weight;
+    total.fingerprint += sum.fingerprint;
+    total.weight += sum.weight;
   }
-  if (rules_.checks_leaf_weight_ && !is_allowed(left_weight)) return;
+  return total;
+}
+
+void SplitFinder::append(std::uint64_t mask, std::uint64_t all, const Test& test, std::vector<Split>& splits) const {
+  const SubsetSum left = sum_of(mask);
+  if (rules_.checks_leaf_weight_ && !is_allowed(left.weight, sum_of(all ^ mask).weight)) return;
   const auto n_left = static_cast<std::uint32_t>(std::popcount(mask));
   const auto n_right = static_cast<std::uint32_t>(std::popcount(all ^ mask));
-  splits.push_back({test, {n_left, n_right}, {left, total_ - left}});
+  splits.push_back({test, {n_left, n_right}, {left.fingerprint, total_ - left.fingerprint}});
 }
 
 void SplitFinder::find_by_masks(std::span<const Cell> box, std::vector<Split>& splits) {
@@ -186,7 +197,7 @@ void SplitFinder::find_by_bins(std::span<const Cell> box, std::vector<Split>& sp
       if (bin.n_cells == 0) continue;
       if (n_below > 0) {
         const Fingerprint above = total_ - below;
-        if (seen_.insert(first_row[f] <= lower ? above : below) && is_allowed(weight_below)) {
+        if (seen_.insert(first_row[f] <= lower ? above : below) && is_allowed(weight_below, bin.weight_from_here)) {
           const auto n_above = static_cast<std::uint32_t>(box.size()) - n_below;
           splits.push_back({{f, lower, code}, {n_below, n_above}, {below, above}});
         }
@@ -208,6 +219,13 @@ void SplitFinder::add_up_bins(std::span<const Cell> box) {
       bin.sum += rules_.fingerprints_[cell];
       bin.weight += rules_.cells_.weights[cell];
       ++bin.n_cells;
+    }
+  }
+  for (std::size_t f = 0; f < rules_.cells_.n_features; ++f) {
+    double weight = 0;
+    for (std::size_t bin = rules_.first_bin(f + 1); bin-- > rules_.first_bin(f);) {
+      weight += bins_[bin].weight;
+      bins_[bin].weight_from_here = weight;
     }
   }
 }

@@ -7,7 +7,8 @@
 namespace bcart {
 namespace {
 
-// Far more than a third of this is never overflowed at two entries in three.
+// An entry stands at most a few buckets behind its home, and the table grows by half: from here on, the new home of an
+// entry is well behind its old place.
 constexpr std::size_t kFrontBuckets = 4096;
 
 }  // namespace

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "bcart/cells.hpp"
-#include "bcart/tests.hpp"
+#include "bcart/test_numbers.hpp"
 
 namespace bcart::check {
 

@@ -17,6 +17,8 @@ class Ending(enum.Enum):
 
     TIME = 3
 
+    SYSTEM = 4
+
 class Graph:
     @property
     def n_boxes(self) -> int: ...

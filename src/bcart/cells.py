@@ -65,7 +65,7 @@ class Cells:
         sample_weight : array of shape (n_rows,), optional
         """
         row_codes, row_statistics = _as_codes(codes), as_floats(statistics, "statistics")
-        if row_statistics.ndim != 2 or len(row_statistics) != len(row_codes):
+        if row_statistics.ndim != 2 or len(row_statistics) != len(row_codes) or row_statistics.shape[1] == 0:
             raise InvalidDataError(f"{len(row_codes)} rows need as many statistics, got shape {row_statistics.shape}")
         weights = as_weights(sample_weight, len(row_codes))
         present = weights > 0
@@ -88,7 +88,8 @@ class Cells:
 
 
 def _check_cells(codes: CodeArray, statistics: FloatArray, weights: FloatArray) -> None:
-    if statistics.ndim != 2 or statistics.shape[:1] != codes.shape[:1] or weights.shape != codes.shape[:1]:
+    is_table = statistics.ndim == 2 and statistics.shape[1] > 0 and len(statistics) == len(codes)
+    if not is_table or weights.shape != (len(codes),):
         raise InvalidDataError(
             f"{len(codes)} cells need as many rows of statistics and as many weights, "
             f"got shapes {statistics.shape} and {weights.shape}"

@@ -25,9 +25,8 @@ N_SAMPLES = 10_000
 def main() -> None:
     """Fit Haberman's Survival data and show the answers."""
     haberman = load_haberman()
-    print(
-        f"bcart {__version__} on Haberman's Survival data: {len(haberman.data)} patients, {N_FOLDS}-fold comparison\n"
-    )
+    n_rows, n_features = haberman.data.shape
+    print(f"bcart {__version__} on Haberman's Survival data: {n_rows} patients, {n_features} features\n")
     start = time.perf_counter()
     posterior = fit(haberman)
     best = posterior.map_tree()
@@ -37,7 +36,8 @@ def main() -> None:
     print(f"\n{describe(posterior)}\n")
     print(sampled_trees(posterior))
     print(f"\n{compare_with_cart(haberman)}")
-    print(f"\nThe posterior and its most probable tree took {seconds:.2f} s.")
+    total = time.perf_counter() - start
+    print(f"\nThe posterior and its most probable tree took {seconds:.2f} s, all of this {total:.1f} s.")
 
 
 def fit(dataset: Dataset) -> Posterior:
@@ -53,7 +53,8 @@ def describe(posterior: Posterior) -> str:
     trees = "all trees" if posterior.max_depth is None else f"all trees up to depth {posterior.max_depth}"
     return "\n".join(
         [
-            f"Exact for {trees} on this grid of {posterior.graph.cells.n_cells:,} cells.",
+            f"Exact for {trees} on this grid of {posterior.graph.cells.n_cells:,} cells. Among so many no single tree",
+            "is probable, not even the best; the evidence and samples of trees speak for all of them.",
             f"  log evidence        {posterior.log_evidence:12.4f}",
             f"  number of trees     {f'10^{posterior.log_n_trees / np.log(10):.1f}':>12}",
             f"  distinct boxes      {posterior.n_boxes:12,}",

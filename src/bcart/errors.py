@@ -18,7 +18,7 @@ class InvalidModelError(BcartError, ValueError):
 
 
 class MemoryBudgetError(BcartError, MemoryError):
-    """Not even trees of depth 1 fit into the memory budget."""
+    """Not even trees of depth 1 fit into the memory budget, or into the machine."""
 
 
 class TimeBudgetError(BcartError, TimeoutError):

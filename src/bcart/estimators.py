@@ -75,12 +75,12 @@ class BayesianTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
     >>> print(model.tree_)
     Tree with 4 leaves, depth 3, posterior probability 0.0122
     petal length (cm) < 2.45
-    ├─ yes: 0  p=0.962  (0 50)
+    ├─ yes: 0  p=0.962  (0: 50, 1: 0, 2: 0; p = 0.962, 0.019, 0.019)
     └─ no:  petal width (cm) < 1.75
        ├─ yes: petal length (cm) < 5.15
-       │  ├─ yes: 1  p=0.909  (1 49, 2 3)
-       │  └─ no:  2  p=0.600  (2 2)
-       └─ no:  2  p=0.939  (1 1, 2 45)
+       │  ├─ yes: 1  p=0.909  (0: 0, 1: 49, 2: 3; p = 0.018, 0.909, 0.073)
+       │  └─ no:  2  p=0.600  (0: 0, 1: 0, 2: 2; p = 0.200, 0.200, 0.600)
+       └─ no:  2  p=0.939  (0: 0, 1: 1, 2: 45; p = 0.020, 0.041, 0.939)
     """
 
     def __init__(
@@ -129,10 +129,8 @@ class BayesianTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
         """
         if self.predictor != "map":
             raise InvalidModelError(f"predictor={self.predictor!r} must be 'map'")
-        prior, family = (
-            LeafCountPrior(self.log_phi),
-            Family(self.max_depth, self.min_samples_leaf, self.min_samples_split),
-        )
+        prior = LeafCountPrior(self.log_phi)
+        family = Family(self.max_depth, self.min_samples_leaf, self.min_samples_split)
         limits = Limits(self.max_memory, self.time_limit, self.n_jobs)
         rows, labels, weights = self._training_rows(X, y, sample_weight)
         self.classes_, labels = np.unique(labels, return_inverse=True)
@@ -140,7 +138,8 @@ class BayesianTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
         names = getattr(self, "feature_names_in_", None)
         grid = Grid.from_data(rows, self.max_bins, self.binning, feature_names=names, sample_weight=weights)
         cells = Cells.from_rows(grid.encode(rows), leaf.statistics(labels, len(self.classes_)), weights)
-        graph = build_graph(cells, family, limits, _progress_line() if self.verbose else None)
+        with _ProgressLine() as progress:
+            graph = build_graph(cells, family, limits, progress if self.verbose else None)
         self.posterior_ = Posterior(graph, leaf, prior, grid, self.classes_, self.n_jobs)
         self.tree_ = self.posterior_.map_tree()
         return self
@@ -186,19 +185,31 @@ def _clearly(check: Callable[[], Any]) -> Any:
         raise InvalidDataError(str(error)) from error
 
 
-def _progress_line() -> Callable[[Progress], None]:
-    """Return a callback that keeps one line on stderr up to date."""
-    start = time.monotonic()
+class _ProgressLine:
+    """Keeps one line on stderr up to date, or writes a line for each depth where stderr is no terminal."""
 
-    def show(progress: Progress) -> None:
-        seconds = time.monotonic() - start
-        if seconds < _SHOW_AFTER:
+    def __init__(self) -> None:
+        self._start = time.monotonic()
+        self._last_depth = -1
+        self._is_open = False
+
+    def __call__(self, progress: Progress) -> None:
+        seconds = time.monotonic() - self._start
+        is_terminal = sys.stderr.isatty()
+        if seconds < _SHOW_AFTER or (not is_terminal and progress.depth == self._last_depth):
             return
         share = progress.n_expanded / max(1, progress.layer_size)
-        sys.stderr.write(
-            f"\rbcart: depth {progress.depth + 1} {share:4.0%}, {progress.n_boxes:,} boxes, "
-            f"{progress.n_splits:,} splits, {format_bytes(progress.n_bytes)}, {seconds:.1f} s\033[K"
+        text = (
+            f"bcart: depth {progress.depth + 1} {share:4.0%}, {progress.n_boxes:,} boxes, "
+            f"{progress.n_splits:,} splits, {format_bytes(progress.n_bytes)}, {seconds:.1f} s"
         )
+        sys.stderr.write(f"\r{text}\033[K" if is_terminal else f"{text}\n")
         sys.stderr.flush()
+        self._last_depth, self._is_open = progress.depth, is_terminal
 
-    return show
+    def __enter__(self) -> _ProgressLine:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        if self._is_open:
+            sys.stderr.write("\n")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import sys
 import warnings
 from collections.abc import Callable
@@ -16,8 +17,6 @@ from bcart.cells import Cells
 from bcart.errors import DepthLimitedWarning, MemoryBudgetError, TimeBudgetError
 from bcart.limits import Limits, format_bytes
 from bcart.parse import as_number, as_whole
-
-_REMEDIES = "lower max_bins, set max_depth or min_samples_leaf, or raise "
 
 
 @dataclass(frozen=True)
@@ -56,8 +55,9 @@ class Progress(NamedTuple):
     n_bytes: int
 
 
+@dataclass(frozen=True, eq=False, repr=False)
 class Graph:
-    """The graph of boxes that `build_graph` makes; immutable.
+    """The graph of boxes that `build_graph` makes.
 
     Attributes
     ----------
@@ -66,10 +66,9 @@ class Graph:
     core : native arrays
     """
 
-    def __init__(self, cells: Cells, family: Family, core: _core.Graph) -> None:
-        self.cells = cells
-        self.family = family
-        self.core = core
+    cells: Cells
+    family: Family
+    core: _core.Graph
 
     @property
     def n_boxes(self) -> int:
@@ -83,7 +82,7 @@ class Graph:
 
     @property
     def max_depth(self) -> int | None:
-        """Depth up to which the graph holds all trees of the family; None if it holds all."""
+        """Depth up to which the graph holds all trees of the family; None if it is known to hold all."""
         return self.core.max_depth
 
     def splits_of(self, box: int) -> range:
@@ -168,25 +167,36 @@ def build_graph(
             family.min_samples_leaf, family.min_samples_split, limits.n_bytes, limits.seconds, limits.n_workers, report,
         )  # fmt: skip
     except MemoryError:
-        raise MemoryBudgetError(f"the system has no more memory to give; {_REMEDIES}the machine's memory") from None
+        raise MemoryBudgetError("the system has no more memory to give; lower max_bins or use fewer features") from None
     _report_ending(core, limits)
     return Graph(cells, family, core)
 
 
 def _report_ending(core: _core.Graph, limits: Limits) -> None:
-    if core.ending == _core.Ending.MEMORY:
-        error: type[Exception] = MemoryBudgetError
-        budget, remedy = f"more than max_memory={format_bytes(limits.n_bytes)}", f"{_REMEDIES}max_memory"
-    elif core.ending == _core.Ending.TIME:
-        error = TimeBudgetError
-        budget, remedy = f"longer than time_limit={limits.time_limit:g} s", f"{_REMEDIES}time_limit"
-    else:
+    if core.ending in (_core.Ending.COMPLETE, _core.Ending.MAX_DEPTH):
         return
+    budget, remedy = {
+        _core.Ending.MEMORY: (f"more than max_memory={format_bytes(limits.n_bytes)}", "raise max_memory"),
+        _core.Ending.TIME: (f"longer than time_limit={limits.time_limit} s", "raise time_limit"),
+        _core.Ending.SYSTEM: ("more memory than the system gives", "use a larger machine"),
+    }[core.ending]
     if not core.max_depth:
-        raise error(f"listing the trees of depth 1 alone takes {budget}; {remedy}")
+        error = TimeBudgetError if core.ending == _core.Ending.TIME else MemoryBudgetError
+        raise error(
+            f"listing the trees of depth 1 alone takes {budget}; lower max_bins, use fewer features, or {remedy}"
+        )
     warnings.warn(
-        f"listing all trees takes {budget} ({core.n_boxes_found:,} boxes met below depth {core.max_depth}); "
-        f"the posterior is exact for trees up to depth {core.max_depth}. To go deeper: {remedy}",
+        f"listing all trees takes {budget} ({core.n_boxes_found:,} boxes met, down to depth {core.max_depth + 1}); "
+        f"the posterior is exact for trees up to depth {core.max_depth}. To go deeper, lower max_bins, raise "
+        f"min_samples_leaf or {remedy}; max_depth={core.max_depth} asks for just this",
         DepthLimitedWarning,
-        stacklevel=4,
+        stacklevel=_stack_level(),
     )
+
+
+def _stack_level() -> int:
+    """Return how far up the caller outside of bcart is."""
+    frame, level = inspect.currentframe(), 0
+    while frame is not None and frame.f_globals.get("__name__", "").split(".")[0] == "bcart":
+        frame, level = frame.f_back, level + 1
+    return level

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from bcart.errors import InvalidDataError, InvalidModelError
-from bcart.parse import FloatArray, as_table, as_weights, as_whole, name_features
+from bcart.parse import FloatArray, as_floats, as_table, as_weights, as_whole, name_features
 
 CodeArray = npt.NDArray[np.uint8]
 Binning = Literal["uniform", "quantile"]
@@ -43,6 +44,15 @@ class Grid:
     lowest: tuple[FloatArray, ...]
     highest: tuple[FloatArray, ...]
     feature_names: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        for name in ("lowest", "highest"):
+            bounds = tuple(as_floats(values, name) for values in getattr(self, name))
+            for values in bounds:
+                values.flags.writeable = False
+            object.__setattr__(self, name, bounds)
+        if not len(self.lowest) == len(self.highest) == len(self.feature_names):
+            raise InvalidModelError("a grid needs the lowest and highest values of the bins of each named feature")
 
     @classmethod
     def from_data(
@@ -96,6 +106,22 @@ class Grid:
         It lies halfway between the largest value observed in the one and the smallest in the other.
         """
         return float(_midpoints(self.highest[feature][lower], self.lowest[feature][upper]))
+
+    def thresholds(
+        self, feature: npt.NDArray[np.integer], lower: npt.NDArray[np.integer], upper: npt.NDArray[np.integer]
+    ) -> FloatArray:
+        """Return the thresholds of many tests at once; NaN where `feature` is negative."""
+        first, highest, lowest = self._flat
+        is_test = feature >= 0
+        offset = first[feature[is_test]]
+        result = np.full(len(feature), np.nan)
+        result[is_test] = _midpoints(highest[offset + lower[is_test]], lowest[offset + upper[is_test]])
+        return result
+
+    @cached_property
+    def _flat(self) -> tuple[npt.NDArray[np.intp], FloatArray, FloatArray]:
+        """The bounds of all features one behind the other, and where each begins."""
+        return np.cumsum([0, *self.n_bins]), np.concatenate(self.highest), np.concatenate(self.lowest)
 
     def encode(self, X: npt.ArrayLike) -> CodeArray:
         """Map rows to bin codes. A value in a gap goes to the bin that is nearer, one outside to the outermost."""

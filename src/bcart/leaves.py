@@ -17,6 +17,11 @@ from bcart.parse import FloatArray
 class LeafModel(Protocol):
     """A conjugate family: additive statistics, their log marginal likelihood and predictive distribution."""
 
+    @property
+    def n_statistics(self) -> int:
+        """Number of statistics of a box."""
+        ...
+
     def log_marginal(self, statistics: FloatArray, n_workers: int = 1) -> FloatArray:
         """Log probability of the targets behind each row of statistics, parameters integrated out."""
         ...
@@ -63,6 +68,11 @@ class DirichletLeaf:
             raise InvalidModelError(f"alpha has shape {values.shape}, but there are {n_classes} classes")
         return cls(tuple(values))
 
+    @property
+    def n_statistics(self) -> int:
+        """Number of classes."""
+        return len(self.alpha)
+
     @staticmethod
     def statistics(labels: npt.NDArray[np.integer], n_classes: int) -> FloatArray:
         """Return the statistics of single rows: a 1 in the column of the class."""
@@ -86,5 +96,5 @@ class DirichletLeaf:
 def _as_alpha(alpha: object) -> FloatArray:
     try:
         return np.asarray(alpha, dtype=np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise InvalidModelError(f"alpha={alpha!r} must be a positive number, or one for each class") from None

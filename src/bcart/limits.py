@@ -14,6 +14,7 @@ from bcart.parse import as_number
 
 DEFAULT_MAX_MEMORY = "1GB"  # with two cores, about five seconds of listing boxes
 
+_MOST_THREADS = 1024
 _A_YEAR = 365.0 * 24 * 3600
 _UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12, "KIB": 2**10, "MIB": 2**20, "GIB": 2**30}
 
@@ -25,7 +26,8 @@ class Limits:
     Parameters
     ----------
     max_memory : int or str
-        Bytes that a graph may take while it is built, as a number or like ``"2GB"``.
+        Bytes that a graph may take while it is built, as a number or like ``"2GB"``. A sweep adds 8 bytes a box (and
+        level, where depth is limited) after the memory for building has been given back.
     time_limit : float or None
         Seconds that building may take.
     n_jobs : int or None
@@ -52,7 +54,7 @@ class Limits:
     @property
     def n_bytes(self) -> int:
         """The memory limit in bytes."""
-        return min(int(self.max_memory), sys.maxsize)
+        return int(self.max_memory)
 
     @property
     def seconds(self) -> float | None:
@@ -65,7 +67,7 @@ class Limits:
         n_cores = _n_usable_cores()
         if self.n_jobs is None:
             return min(n_cores, _positive_int(os.environ.get("OMP_NUM_THREADS")) or n_cores)
-        return int(self.n_jobs) if self.n_jobs > 0 else max(1, n_cores + 1 + int(self.n_jobs))
+        return min(int(self.n_jobs), _MOST_THREADS) if self.n_jobs > 0 else max(1, n_cores + 1 + int(self.n_jobs))
 
 
 def parse_bytes(amount: int | str) -> int:
@@ -81,7 +83,7 @@ def parse_bytes(amount: int | str) -> int:
         raise InvalidModelError(
             f"max_memory={amount!r} is not a number of bytes; write for example 2_000_000_000 or '2GB'"
         )
-    return int(float(match[1]) * _UNITS[match[2].upper()])
+    return int(min(float(match[1]) * _UNITS[match[2].upper()], sys.maxsize))
 
 
 def format_bytes(n_bytes: int) -> str:

@@ -56,9 +56,13 @@ def as_weights(sample_weight: npt.ArrayLike | None, n_rows: int) -> FloatArray:
 
 def as_number(value: object, name: str, meaning: str, above: float = -np.inf) -> float:
     """Return a finite number greater than `above`."""
-    if isinstance(value, bool) or not isinstance(value, Real) or not above < float(value) < np.inf:
+    try:
+        number = float(value) if isinstance(value, Real) and not isinstance(value, bool) else np.nan
+    except OverflowError:
+        number = np.inf
+    if not above < number < np.inf:
         raise InvalidModelError(f"{name}={value!r} must be {meaning}")
-    return float(value)
+    return number
 
 
 def as_whole(value: object, name: str, meaning: str, least: int, most: float = np.inf) -> int:

@@ -10,13 +10,13 @@ import numpy as np
 import numpy.typing as npt
 
 from bcart import _core
-from bcart.errors import InvalidDataError, InvalidModelError
+from bcart.errors import InternalError, InvalidDataError, InvalidModelError
 from bcart.graph import Graph
 from bcart.grid import Grid
-from bcart.leaves import DirichletLeaf
+from bcart.leaves import DirichletLeaf, LeafModel
 from bcart.limits import Limits
 from bcart.parse import FloatArray, as_whole
-from bcart.priors import LeafCountPrior
+from bcart.priors import LeafCountPrior, TreePrior
 from bcart.tree import NO_CHILD, Tree
 
 RandomState = int | np.integer | np.random.Generator | np.random.RandomState | None
@@ -47,8 +47,8 @@ class Posterior:
     >>> print(posterior.map_tree())
     Tree with 2 leaves, depth 1, posterior probability 0.906
     x0 < 1.5
-    ├─ yes: 0  p=0.900  (0 17, 1 1)
-    └─ no:  1  p=0.909  (1 9)
+    ├─ yes: 0  p=0.900  (0: 17, 1: 1)
+    └─ no:  1  p=0.909  (0: 0, 1: 9)
     >>> posterior.with_prior(log_phi=20.0).map_tree().n_leaves
     1
     """
@@ -56,22 +56,22 @@ class Posterior:
     def __init__(
         self,
         graph: Graph,
-        leaf: DirichletLeaf | None = None,
-        prior: LeafCountPrior | None = None,
+        leaf: LeafModel | None = None,
+        prior: TreePrior | None = None,
         grid: Grid | None = None,
         classes: Sequence[Any] | npt.NDArray[np.generic] | None = None,
         n_jobs: int | None = None,
     ) -> None:
         n_classes = graph.cells.statistics.shape[1]
         self.graph = graph
-        self.leaf = leaf or DirichletLeaf.for_classes(1.0, n_classes)
-        self.prior = prior or LeafCountPrior()
+        self.leaf: LeafModel = leaf or DirichletLeaf.for_classes(1.0, n_classes)
+        self.prior: TreePrior = prior or LeafCountPrior()
         self.grid = grid or Grid.of_codes(graph.cells.n_bins)
         self.classes = np.arange(n_classes) if classes is None else np.asarray(classes)
         self.n_jobs = n_jobs
-        if len(self.leaf.alpha) != n_classes or len(self.classes) != n_classes:
+        if self.leaf.n_statistics != n_classes or len(self.classes) != n_classes:
             raise InvalidModelError(
-                f"the cells have {n_classes} classes, but alpha has {len(self.leaf.alpha)} values and classes "
+                f"the cells have {n_classes} classes, but alpha has {self.leaf.n_statistics} values and classes "
                 f"{len(self.classes)}"
             )
         if len(self.grid.n_bins) != len(graph.cells.n_bins) or (self.grid.n_bins < np.array(graph.cells.n_bins)).any():
@@ -81,7 +81,7 @@ class Posterior:
 
     @property
     def max_depth(self) -> int | None:
-        """Depth up to which all trees are accounted for; None if there is no limit."""
+        """Depth up to which all trees are accounted for; None if all are. It may be set though no tree is deeper."""
         return self.graph.max_depth
 
     @property
@@ -97,7 +97,10 @@ class Posterior:
     @property
     def log_score(self) -> float:
         """Log of Q(root): the sum over all trees of likelihood times unnormalised prior."""
-        return float(self._sums.root)
+        score = float(self._sums.root)
+        if np.isnan(score):
+            raise InternalError("the score is not a number; please report the data and the parameters")
+        return score
 
     @cached_property
     def log_prior_mass(self) -> float:
@@ -128,7 +131,7 @@ class Posterior:
         ----------
         n : int
         random_state : int, numpy Generator or RandomState, or None
-            The same number gives the same trees on every machine, for any number of threads; the first trees are the
+            The same number gives the same trees in every run and for any number of threads; the first trees are the
             same whatever `n`. Equal trees may be one object.
         """
         n = as_whole(n, "n", "a whole number of trees, zero or more", least=0)
@@ -244,11 +247,10 @@ class Posterior:
 
     def _tree(self, derivations: _core.Derivations, nodes: slice, log_probability: float) -> Tree:
         feature, right = derivations.feature[nodes], derivations.right[nodes]
-        tests = zip(feature, derivations.lower[nodes], derivations.upper[nodes], strict=True)
         statistics = self.graph.core.statistics[derivations.box[nodes]]
         return Tree(
             feature=feature,
-            threshold=np.array([np.nan if f < 0 else self.grid.threshold(f, low, high) for f, low, high in tests]),
+            threshold=self.grid.thresholds(feature, derivations.lower[nodes], derivations.upper[nodes]),
             left=np.where(feature < 0, NO_CHILD, np.arange(1, len(feature) + 1)),
             right=right,
             statistics=statistics,
@@ -264,8 +266,10 @@ class Posterior:
 
     def __repr__(self) -> str:
         depth = "" if self.max_depth is None else f" up to depth {self.max_depth}"
+        n_features = len(self.grid.feature_names)
+        features = "1 feature" if n_features == 1 else f"{n_features} features"
         return (
-            f"<Posterior over all {_count(self.log_n_trees)} trees{depth} on {len(self.grid.feature_names)} features "
+            f"<Posterior over all {_count(self.log_n_trees)} trees{depth} on {features} "
             f"({self.graph.cells.n_cells:,} cells, {self.n_boxes:,} boxes, {self.n_splits:,} splits): "
             f"log evidence {self.log_evidence:.4f}, {self.prior}, {self.leaf}>"
         )
@@ -288,5 +292,4 @@ def _seed(random_state: RandomState) -> int:
 def _count(log_n: float) -> str:
     if log_n < np.log(1e6):
         return f"{round(np.exp(log_n)):,}"
-    exponent = int(log_n / np.log(10))
-    return f"{np.exp(log_n - exponent * np.log(10)):.1f}e+{exponent}"
+    return f"10^{log_n / np.log(10):.1f}"

@@ -5,7 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
+from bcart.errors import InvalidModelError
 from bcart.parse import as_number
+
+MAX_LOG_PHI = 1e100  # sums over many leaves stay finite
 
 
 class TreePrior(Protocol):
@@ -19,7 +22,7 @@ class TreePrior(Protocol):
 
 @dataclass(frozen=True)
 class LeafCountPrior:
-    """Trees weigh ``phi ** -(number of leaves)``.
+    """Trees weigh ``phi ** -(number of leaves)``, up to a constant: the tree of one leaf counts 1.
 
     Examples
     --------
@@ -30,7 +33,10 @@ class LeafCountPrior:
     log_phi: float = 2.0
 
     def __post_init__(self) -> None:
-        log_phi = as_number(self.log_phi, "log_phi", "a finite number; larger means smaller trees")
+        meaning = f"a number between {-MAX_LOG_PHI:g} and {MAX_LOG_PHI:g}; larger means smaller trees"
+        log_phi = as_number(self.log_phi, "log_phi", meaning)
+        if abs(log_phi) > MAX_LOG_PHI:
+            raise InvalidModelError(f"log_phi={log_phi!r} must be {meaning}")
         object.__setattr__(self, "log_phi", log_phi)
 
     @property

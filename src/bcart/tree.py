@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from bcart.errors import InvalidDataError
+from bcart.errors import InvalidDataError, InvalidModelError
 from bcart.parse import FloatArray, as_floats
 
 IntArray = npt.NDArray[np.int32]
@@ -58,6 +59,23 @@ class Tree:
             array: npt.NDArray[np.generic] = np.array(getattr(self, name), dtype=dtype, order="C")
             array.flags.writeable = False
             object.__setattr__(self, name, array)
+        self._check_shape()
+
+    def _check_shape(self) -> None:
+        n_nodes, n_classes = len(self.feature), len(self.classes)
+        per_node: tuple[npt.NDArray[Any], ...] = (self.threshold, self.left, self.right)
+        is_split = self.feature >= 0
+        nodes = np.arange(n_nodes)
+        if (
+            n_nodes == 0
+            or any(len(array) != n_nodes for array in per_node)
+            or not self.statistics.shape == self.predictive.shape == (n_nodes, n_classes)
+            or (self.feature >= len(self.feature_names)).any()
+            or (self.left[is_split] != nodes[is_split] + 1).any()
+            or (self.right[is_split] <= self.left[is_split]).any()
+            or (self.right[is_split] >= n_nodes).any()
+        ):
+            raise InvalidModelError("the arrays of a tree must describe its nodes in preorder, one entry a node")
 
     @property
     def n_nodes(self) -> int:
@@ -126,32 +144,37 @@ class Tree:
         return f"<Tree: {self._summary()}>"
 
     def __str__(self) -> str:
-        return "\n".join([f"Tree with {self._summary()}", *self._lines(0, "", "")])
+        return "\n".join([f"Tree with {self._summary()}", *self._lines()])
 
     def _summary(self) -> str:
         leaves = "1 leaf" if self.n_leaves == 1 else f"{self.n_leaves} leaves"
         known = "" if np.isnan(self.log_probability) else f", posterior probability {np.exp(self.log_probability):.3g}"
         return f"{leaves}, depth {self.depth}{known}"
 
-    def _lines(self, node: int, lead: str, indent: str) -> Iterator[str]:
-        yield lead + (self._test(node) if self.feature[node] >= 0 else self._leaf(node))
-        if self.feature[node] >= 0:
-            yield from self._lines(self.left[node], f"{indent}├─ yes: ", f"{indent}│  ")
-            yield from self._lines(self.right[node], f"{indent}└─ no:  ", f"{indent}   ")
+    def _lines(self) -> Iterator[str]:
+        waiting = [(0, "", "")]
+        while waiting:
+            node, lead, indent = waiting.pop()
+            if self.feature[node] < 0:
+                yield lead + self._describe_leaf(node)
+                continue
+            yield f"{lead}{self.feature_names[self.feature[node]]} < {self.threshold[node]:.10g}"
+            waiting.append((self.right[node], f"{indent}└─ no:  ", f"{indent}   "))
+            waiting.append((self.left[node], f"{indent}├─ yes: ", f"{indent}│  "))
 
-    def _test(self, node: int) -> str:
-        return f"{self.feature_names[self.feature[node]]} < {self.threshold[node]:.10g}"
+    def _describe_leaf(self, node: int) -> str:
+        """Name the most probable class and its probability, then counts (and all probabilities, if more than two)."""
+        counts, chances = self.statistics[node], self.predictive[node]
+        best = int(np.argmax(chances))
+        shown = np.sort(np.argsort(-chances, kind="stable")[:_MOST_CLASSES])
+        listed = ", ".join(f"{self.classes[c]}: {counts[c]:,.10g}" for c in shown)
+        if len(counts) > 2:
+            listed += "; p = " + ", ".join(f"{chances[c]:.3f}" for c in shown)
+        more = ", …" if len(counts) > _MOST_CLASSES else ""
+        return f"{self.classes[best]}  p={chances[best]:.3f}  ({listed}{more})"
 
-    def _leaf(self, node: int) -> str:
-        best = int(np.argmax(self.predictive[node]))
-        counts = ", ".join(
-            f"{label} {count:,.10g}"
-            for label, count in zip(self.classes, self.statistics[node], strict=True)
-            if count > 0
-        )
-        return f"{self.classes[best]}  p={self.predictive[node, best]:.3f}  ({counts or 'no rows'})"
 
-
+_MOST_CLASSES = 5  # that a leaf names when it is printed
 _ARRAY_TYPES: dict[str, type | None] = {
     "feature": np.int32,
     "threshold": np.float64,

@@ -147,7 +147,7 @@ def test_the_bindings_are_where_the_languages_meet():
 
 # The engine from the bottom up, as includes of headers.
 ENGINE = (
-    {"memory", "cells", "tests", "fingerprint", "workers", "random"},
+    {"memory", "cells", "test_numbers", "fingerprint", "workers", "random"},
     {"array", "leaf", "splits"},
     {"table"},
     {"graph", "batch"},

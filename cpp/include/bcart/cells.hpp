@@ -11,9 +11,6 @@ namespace bcart {
 using Code = std::uint8_t;
 using Cell = std::uint32_t;
 
-// Work on a box of more cells takes long enough to look up from it.
-inline constexpr std::size_t kLargeBox = 1024;
-
 // Distinct rows of bin codes (row-major) with their leaf statistics and weights; borrowed for the time of a build.
 struct Cells {
   std::size_t n_cells = 0;

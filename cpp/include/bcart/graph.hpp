@@ -4,14 +4,12 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <optional>
-#include <span>
 #include <vector>
 
 #include "bcart/array.hpp"
 #include "bcart/table.hpp"
-#include "bcart/tests.hpp"
+#include "bcart/test_numbers.hpp"
 #include "bcart/workers.hpp"
 
 namespace bcart {
@@ -44,7 +42,7 @@ class TestArray {
 };
 
 // Why the build stopped adding layers.
-enum class Ending : int { complete = 0, max_depth = 1, memory = 2, time = 3 };
+enum class Ending : int { complete = 0, max_depth = 1, memory = 2, time = 3, system = 4 };
 
 // Box 0 is the root. Where depth is limited, boxes stand in breadth-first order of discovery, layer by layer; in a
 // graph of all trees they are sorted by cell count, the largest first, so that parents come before children. The splits
@@ -80,7 +78,7 @@ struct Graph {
   void shrink_to_fit();
 
   // Boxes by falling cell count, those of equal count in the order of their numbers.
-  Array<BoxId> boxes_by_size() const;
+  Array<BoxId> boxes_by_size(Workers& workers) const;
 
   // Renumbers boxes by cell count. The small ones, which are asked for most, then share cache lines.
   void sort_by_size(Workers& workers);

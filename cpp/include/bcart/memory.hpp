@@ -11,7 +11,7 @@ inline constexpr std::size_t kCacheLine = 64;
 // spend much of their time in page-table walks. Untouched memory costs nothing. Throws std::bad_alloc.
 void* allocate_zeroed(std::size_t n_bytes);
 
-// Moves page tables instead of bytes where the system can. What is beyond old_bytes is not set.
+// Moves page tables instead of bytes where the system can. What was never written is zero.
 void* reallocate(void* memory, std::size_t old_bytes, std::size_t new_bytes);
 
 void release(void* memory, std::size_t n_bytes) noexcept;

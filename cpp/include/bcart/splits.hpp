@@ -9,7 +9,7 @@
 
 #include "bcart/cells.hpp"
 #include "bcart/fingerprint.hpp"
-#include "bcart/tests.hpp"
+#include "bcart/test_numbers.hpp"
 
 namespace bcart {
 
@@ -56,6 +56,7 @@ class SplitRules {
 
   const Cells& cells() const { return cells_; }
   std::size_t max_splits(std::size_t n_cells) const;
+  std::size_t n_bytes() const { return answers_.size() * sizeof(std::uint64_t); }
 
  private:
   friend class SplitFinder;
@@ -93,12 +94,14 @@ class SplitFinder {
   struct BinSum {
     Fingerprint sum;
     double weight = 0;
+    double weight_from_here = 0;  // of this and all higher codes
     std::uint32_t n_cells = 0;
   };
 
   bool is_splittable(std::span<const Cell> box);
   void transpose_answers(std::span<const Cell> box);
-  bool is_allowed(double left_weight) const;
+  bool is_allowed(double left_weight, double right_weight) const;
+  SubsetSum sum_of(std::uint64_t mask) const;
   void add_up_bins(std::span<const Cell> box);
   void add_up_subsets(std::span<const Cell> box);
   std::size_t list_cuts_of_tiny(std::uint64_t all);

@@ -28,7 +28,7 @@ struct Maximum {
 // The value of every box: one array, or one for each remaining depth (see Graph::n_levels).
 struct Values {
   Values() = default;
-  Values(Values&&) = default;  // an Array moves and does not copy, which a vector of them would hide
+  Values(Values&&) = default;  // move-only: a vector of move-only arrays claims to be copyable
 
   std::vector<Array<double>> levels;
   double root() const { return levels.back()[0]; }

@@ -15,6 +15,9 @@ namespace bcart {
 
 using Clock = std::chrono::steady_clock;
 
+// Tasks on boxes of more cells than this call Workers::checkpoint after each step.
+inline constexpr std::size_t kLargeBox = 1024;
+
 // Asked at most every 50 ms, always on the calling thread; it stops the work by throwing.
 class Monitor {
  public:

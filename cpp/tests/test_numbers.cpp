@@ -1,7 +1,8 @@
+#include "bcart/test_numbers.hpp"
+
 #include <random>
 
 #include "bcart/graph.hpp"
-#include "bcart/tests.hpp"
 #include "check.hpp"
 #include "problems.hpp"
 
