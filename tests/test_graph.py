@@ -93,7 +93,7 @@ def test_within_a_byte_budget_the_posterior_is_that_of_the_depth_it_names(max_me
         limited = fit(max_memory=max_memory)
     depth = limited.max_depth
     assert depth >= 1
-    assert f"exact for trees up to depth {depth}. To go deeper: lower max_bins" in str(caught[0].message)
+    assert f"exact for trees up to depth {depth}. To go deeper, lower max_bins" in str(caught[0].message)
     assert caught[0].filename == __file__
     assert numbers(limited) == numbers(fit(max_depth=depth))
     assert limited.map_tree() == fit(max_depth=depth).map_tree()

@@ -1,6 +1,7 @@
 """Data and models at the edge of what makes sense: an exact answer, or an error that says what to do."""
 
 import math
+import re
 from fractions import Fraction
 
 import numpy as np
@@ -347,3 +348,31 @@ def test_parameters_out_of_range_are_refused_by_name(parameter, values):
 )
 def test_numbers_of_numpy_and_generous_limits_are_as_good_as_plain_ones(parameter, value):
     assert fit(X, Y, **{parameter: value}).posterior_.log_score == fit(X, Y).posterior_.log_score
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+@pytest.mark.parametrize("n_light", [10, 100])
+def test_a_light_side_is_weighed_right_next_to_a_heavy_one(sign, n_light):
+    rows = sign * np.arange(n_light + 1.0)[:, None]
+    labels, weights = np.arange(n_light + 1) % 2, np.array([1e10 / 3] + [1 / n_light] * n_light)
+    posterior = fit(rows, labels, weights, min_samples_leaf=1, max_bins=255).posterior_
+    listed = enumerate_posterior(rows, labels, sample_weight=weights, min_samples_leaf=1)
+    assert (posterior.n_splits, listed.n_splits) == (1, 1)
+    assert posterior.log_score == pytest.approx(listed.log_score, rel=1e-12)
+
+
+@pytest.mark.parametrize("parameter", ["log_phi", "alpha", "min_samples_leaf", "time_limit"])
+def test_numbers_beyond_floating_point_are_refused_by_name(parameter):
+    with pytest.raises(bcart.InvalidModelError, match=parameter):
+        fit(X, Y, **{parameter: 10**400})
+
+
+def test_a_long_fit_shows_progress_on_stderr_if_asked(monkeypatch, capsys):
+    monkeypatch.setattr("bcart.estimators._SHOW_AFTER", 0.0)
+    rows = np.random.default_rng(0).integers(0, 2, (150, 20))
+    fit(rows, rows[:, 0], verbose=1, max_memory="8GB", n_jobs=1)
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert re.match(r"bcart: depth \d+ +\d+%, [\d,]+ boxes, [\d,]+ splits, [\d.]+ [kMG]B, ", shown.err)
+    fit(rows[:50], rows[:50, 0], n_jobs=1)
+    assert capsys.readouterr().err == ""

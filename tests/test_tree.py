@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import bcart
-from bcart import InvalidDataError, Tree
+from bcart import InvalidDataError, InvalidModelError, Tree
 
 # age < 30.5 ? old enough : (fare < 7 ? ... : ...), in preorder
 HAND = {
@@ -82,10 +82,10 @@ def test_a_tree_prints_as_questions_and_answers():
     text = """\
         Tree with 3 leaves, depth 2, posterior probability 0.25
         age < 30.5
-        ├─ yes: lived  p=0.833  (lived 4)
+        ├─ yes: lived  p=0.833  (lived: 4, died: 0)
         └─ no:  fare < 7
-           ├─ yes: lived  p=0.500  (lived 1, died 1)
-           └─ no:  died  p=0.857  (died 5)"""
+           ├─ yes: lived  p=0.500  (lived: 1, died: 1)
+           └─ no:  died  p=0.857  (lived: 0, died: 5)"""
     assert str(make(log_probability=np.log(0.25))) == textwrap.dedent(text)
 
 
@@ -94,17 +94,39 @@ def test_branches_on_the_left_keep_their_line():
         Tree with 3 leaves, depth 2
         age < 30.5
         ├─ yes: fare < 7
-        │  ├─ yes: lived  p=0.500  (lived 1, died 1)
-        │  └─ no:  died  p=0.857  (died 5)
-        └─ no:  lived  p=0.833  (lived 4)"""
+        │  ├─ yes: lived  p=0.500  (lived: 1, died: 1)
+        │  └─ no:  died  p=0.857  (lived: 0, died: 5)
+        └─ no:  lived  p=0.833  (lived: 4, died: 0)"""
     order = [0, 2, 3, 4, 1]
     arrays = {name: np.array(HAND[name])[order] for name in ("feature", "threshold", "statistics", "predictive")}
     assert str(make(**arrays, left=[1, 2, -1, -1, -1], right=[4, 3, -1, -1, -1])) == textwrap.dedent(text)
 
 
-def test_a_leaf_without_rows_says_so_and_fractions_of_rows_are_shown():
-    assert str(leaf(statistics=[[0, 0]])).endswith("(no rows)")
-    assert str(leaf(statistics=[[0.25, 1234]])).endswith("(lived 0.25, died 1,234)")
+def test_counts_are_shown_in_full_and_so_are_fractions():
+    assert str(leaf(statistics=[[0.25, 1234567]])).endswith("(lived: 0.25, died: 1,234,567)")
+
+
+def test_three_classes_show_all_probabilities_and_many_only_the_most_probable():
+    three = leaf(statistics=[[1, 2, 0]], predictive=[[0.3, 0.5, 0.2]], classes=["a", "b", "c"])
+    assert str(three).endswith("b  p=0.500  (a: 1, b: 2, c: 0; p = 0.300, 0.500, 0.200)")
+    chances = np.full((1, 40), 0.01)
+    chances[0, 7] = 0.61
+    many = leaf(statistics=np.zeros((1, 40)), predictive=chances, classes=np.arange(40))
+    assert str(many).endswith("7  p=0.610  (0: 0, 1: 0, 2: 0, 3: 0, 7: 0; p = 0.010, 0.010, 0.010, 0.010, 0.610, …)")
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"threshold": [1.0]},
+        {"feature": [9, -1, 1, -1, -1]},
+        {"left": [2, -1, 3, -1, -1]},
+        {"right": [9, -1, 4, -1, -1]},
+    ],
+)
+def test_arrays_that_are_no_tree_are_refused(wrong):
+    with pytest.raises(InvalidModelError, match="preorder"):
+        make(**wrong)
 
 
 def test_the_short_form_names_size_and_probability():

@@ -167,7 +167,7 @@ void Builder::expand_blocks() {
 
 // Takes back what an unfinished layer added.
 void Builder::shrink_to(std::size_t n_boxes, std::size_t n_splits) {
-  graph_.n_boxes_found = progress_.n_boxes;
+  graph_.n_boxes_found = std::max(progress_.n_boxes, n_boxes);
   n_expanded_ = first_of_layer_;
   graph_.n_cells.resize(n_boxes);
   graph_.statistics.resize(n_boxes * cells_.n_statistics);

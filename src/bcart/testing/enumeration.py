@@ -244,8 +244,8 @@ def enumerate_posterior(
     >>> print(posterior.map_tree)
     Tree with 2 leaves, depth 1, posterior probability 0.286
     x0 < 1.5
-    ├─ yes: a  p=0.750  (a 2)
-    └─ no:  b  p=0.667  (b 1)
+    ├─ yes: a  p=0.750  (a: 2, b: 0)
+    └─ no:  b  p=0.667  (a: 0, b: 1)
     """
     family = _Family(max_depth, min_samples_leaf, min_samples_split, max_trees)
     log_prior = _leaf_count_prior(log_phi)
