@@ -43,7 +43,7 @@ SplitRules::SplitRules(const Cells& cells, const Family& family)
   answers_.assign(cells.n_cells * n_words_, 0);
   for (Cell cell = 0; cell < cells.n_cells; ++cell) {
     for (std::size_t f = 0; f < cells.n_features; ++f) {
-      set_bits(&answers_[cell * n_words_], first_cut_[f] + cells.row(cell)[f], first_cut_[f + 1]);
+      set_bits(answers_.data() + cell * n_words_, first_cut_[f] + cells.row(cell)[f], first_cut_[f + 1]);
     }
   }
   const double* lightest = std::min_element(cells.weights, cells.weights + cells.n_cells);
