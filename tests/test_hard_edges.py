@@ -376,3 +376,15 @@ def test_a_long_fit_shows_progress_on_stderr_if_asked(monkeypatch, capsys):
     assert re.match(r"bcart: depth \d+ +\d+%, [\d,]+ boxes, [\d,]+ splits, [\d.]+ [kMG]B, ", shown.err)
     fit(rows[:50], rows[:50, 0], n_jobs=1)
     assert capsys.readouterr().err == ""
+
+
+def test_text_is_told_by_its_column():
+    table = pd.DataFrame({"age": [1, 2], "sex": ["3", "male"]})
+    model = fit([[1.0, 2.0], [2.0, 1.0]], [0, 1])
+    for act in (
+        lambda: fit(table, [0, 1]),
+        lambda: bcart.Grid.from_data(table),
+        lambda: model.predict(table.to_numpy()),
+    ):
+        with pytest.raises(bcart.InvalidDataError, match=r"column '(sex|x1)' contains 'male' \(row 1\).*encode text"):
+            act()

@@ -19,7 +19,7 @@ from bcart.graph import Family, Progress, build_graph
 from bcart.grid import Binning, Grid
 from bcart.leaves import DirichletLeaf
 from bcart.limits import DEFAULT_MAX_MEMORY, Limits, format_bytes
-from bcart.parse import FloatArray, as_table, as_weights
+from bcart.parse import FloatArray, as_table, as_weights, refuse_text
 from bcart.posterior import Posterior
 from bcart.priors import LeafCountPrior
 
@@ -162,7 +162,7 @@ class BayesianTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
         self, X: npt.ArrayLike, y: npt.ArrayLike, sample_weight: npt.ArrayLike | None
     ) -> tuple[FloatArray, npt.NDArray[Any], FloatArray]:
         """Check the data; rows of weight zero are left out."""
-        rows, labels = _clearly(lambda: validate_data(self, X, y, dtype=np.float64, ensure_all_finite=False))
+        rows, labels = _clearly(lambda: validate_data(self, X, y, dtype=np.float64, ensure_all_finite=False), X)
         _clearly(lambda: check_classification_targets(labels))
         weights = as_weights(sample_weight, len(rows))
         present = weights > 0
@@ -171,17 +171,18 @@ class BayesianTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
         return as_table(rows[present], getattr(self, "feature_names_in_", None)), labels[present], weights[present]
 
     def _query_rows(self, X: npt.ArrayLike) -> FloatArray:
-        rows = _clearly(lambda: validate_data(self, X, dtype=np.float64, ensure_all_finite=False, reset=False))
+        rows = _clearly(lambda: validate_data(self, X, dtype=np.float64, ensure_all_finite=False, reset=False), X)
         return as_table(rows, getattr(self, "feature_names_in_", None))
 
 
-def _clearly(check: Callable[[], Any]) -> Any:
-    """Run one of scikit-learn's checks, whose errors become ours."""
+def _clearly(check: Callable[[], Any], X: Any = None) -> Any:
+    """Run one of scikit-learn's checks, whose errors become ours; text in a table `X` is told by its column."""
     try:
         return check()
     except TypeError as error:
         raise InvalidTypeError(str(error)) from error
     except ValueError as error:
+        refuse_text(X)
         raise InvalidDataError(str(error)) from error
 
 
