@@ -21,6 +21,9 @@ std::uint64_t transpose_bits(std::uint64_t x) {
   return x ^ t ^ (t << 28);
 }
 
+// What a bipartition of a box is named by; zero if one side is empty.
+std::uint64_t side_without_first_cell(std::uint64_t mask, std::uint64_t all) { return mask ^ (all & (0 - (mask & 1))); }
+
 void set_bits(std::uint64_t* words, std::size_t begin, std::size_t end) {
   while (begin < end) {
     const std::size_t n = std::min(end, (begin / 64 + 1) * 64) - begin;
@@ -70,12 +73,12 @@ void SplitFinder::find(std::span<const Cell> box, std::vector<Split>& splits) {
 
 bool SplitFinder::is_splittable(std::span<const Cell> box) {
   total_ = {};
-  total_weight_ = 0;
+  double weight = 0;
   for (const Cell cell : box) {
     total_ += rules_.fingerprints_[cell];
-    total_weight_ += rules_.cells_.weights[cell];
+    weight += rules_.cells_.weights[cell];
   }
-  return box.size() > 1 && is_enough(total_weight_, rules_.family_.min_samples_split);
+  return box.size() > 1 && is_enough(weight, rules_.family_.min_samples_split);
 }
 
 // Both sides are sums of their own: a difference from the total would lose a light side next to a heavy one.
@@ -158,13 +161,13 @@ void SplitFinder::find_by_masks(std::span<const Cell> box, std::vector<Split>& s
   }
 }
 
-// Both list the cuts that divide the box as none before them does. A bipartition is named by its side without cell 0.
-// Here bit k of `seen` stands for the side with mask 2 k, and no branch is taken that could be mispredicted.
+// Both list the cuts that divide the box as none before them does. Here bit k of `seen` stands for the side with mask 2
+// k, and no branch is taken that could be mispredicted.
 std::size_t SplitFinder::list_cuts_of_tiny(std::uint64_t all) {
   std::uint64_t seen = 1;
   std::size_t n_found = 0;
   for (std::size_t cut = 0; cut < rules_.n_cuts_; ++cut) {
-    const std::uint64_t side = masks_[cut] ^ (all & (0 - (masks_[cut] & 1)));
+    const std::uint64_t side = side_without_first_cell(masks_[cut], all);
     const std::uint64_t bit = std::uint64_t{1} << side / 2;
     found_cuts_[n_found] = cut;
     n_found += (seen & bit) == 0 ? 1 : 0;
@@ -176,7 +179,7 @@ std::size_t SplitFinder::list_cuts_of_tiny(std::uint64_t all) {
 std::size_t SplitFinder::list_cuts(std::uint64_t all) {
   std::size_t n_found = 0;
   for (std::size_t cut = 0; cut < rules_.n_cuts_; ++cut) {
-    const std::uint64_t side = masks_[cut] ^ (all & (0 - (masks_[cut] & 1)));
+    const std::uint64_t side = side_without_first_cell(masks_[cut], all);
     if (side != 0 && seen_masks_.insert(side)) found_cuts_[n_found++] = cut;
   }
   seen_masks_.clear();

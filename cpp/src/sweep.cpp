@@ -116,9 +116,8 @@ class Sweep {
   }
 
   void prefetch_splits(std::size_t box) const {
-    const std::size_t first = graph_.first_split[box];
-    const std::size_t last = first + graph_.n_splits_of[box];
-    for (std::size_t split = first; split < last; split += kCacheLine / sizeof(BoxId)) {
+    const std::size_t last = graph_.last_split(box);
+    for (std::size_t split = graph_.first_split[box]; split < last; split += kCacheLine / sizeof(BoxId)) {
       __builtin_prefetch(graph_.left.data() + split);
       __builtin_prefetch(graph_.right.data() + split);
     }

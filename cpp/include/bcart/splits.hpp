@@ -54,7 +54,6 @@ class SplitRules {
  public:
   SplitRules(const Cells& cells, const Family& family);
 
-  const Cells& cells() const { return cells_; }
   std::size_t max_splits(std::size_t n_cells) const;
   std::size_t n_bytes() const { return answers_.size() * sizeof(std::uint64_t); }
 
@@ -112,7 +111,6 @@ class SplitFinder {
   SeenSides<Fingerprint> seen_;
   SeenSides<std::uint64_t> seen_masks_;
   Fingerprint total_;
-  double total_weight_ = 0;
   std::vector<std::uint64_t> masks_;  // of each cut: the cells of the box that are below it
   std::vector<std::size_t> found_cuts_;
   std::size_t n_fours_ = 0;             // of cells
