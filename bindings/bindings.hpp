@@ -55,8 +55,8 @@ class PythonMonitor final : public Monitor {
 };
 
 void bind_graph(nb::module_& module);
-void bind_leaf(nb::module_& module);
-void bind_sweep(nb::module_& module);
-void bind_derivations(nb::module_& module);
+void bind_models(nb::module_& module);
+void bind_grammar(nb::module_& module);
+void bind_queries(nb::module_& module);
 
 }  // namespace bcart::bindings

@@ -19,12 +19,13 @@ Clock::time_point deadline_in(std::optional<double> seconds) {
   return Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(*seconds));
 }
 
-Graph build(const Input<Code, 2>& codes, const std::vector<std::size_t>& n_bins, const Input<double, 2>& statistics,
-            const Input<double, 1>& weights, std::optional<std::size_t> max_depth, double min_samples_leaf,
-            double min_samples_split, std::size_t max_bytes, std::optional<double> seconds, std::size_t n_workers,
-            nb::object on_progress) {
-  const Cells cells{codes.shape(0), codes.shape(1), statistics.shape(1), codes.data(), statistics.data(),
-                    weights.data(), n_bins};
+Graph build(const Input<Code, 2>& codes, const std::vector<std::size_t>& n_bins, const std::vector<Kind>& kinds,
+            const Input<double, 2>& statistics, const Input<double, 1>& weights, std::optional<std::size_t> max_depth,
+            double min_samples_leaf, double min_samples_split, std::size_t max_bytes, std::optional<double> seconds,
+            std::size_t n_workers, nb::object on_progress) {
+  const Cells cells{
+      codes.shape(0), codes.shape(1), statistics.shape(1), codes.data(), statistics.data(), weights.data(),
+      n_bins,         kinds};
   const Family family{max_depth, min_samples_leaf, min_samples_split};
   PythonMonitor monitor(std::move(on_progress));
   const nb::gil_scoped_release no_gil;
@@ -40,24 +41,23 @@ Array<T> copy(const T* data, std::size_t size) {
 }
 
 // The inverse of reading a graph's properties one by one, as pickling does.
-Graph restore(std::vector<std::size_t> n_bins, std::vector<std::size_t> layer_ends,
-              const Input<std::uint64_t, 1>& first_split, const Input<std::uint32_t, 1>& n_splits_of,
-              const Input<std::uint32_t, 1>& n_cells, const Input<double, 2>& statistics,
-              const Input<std::uint32_t, 1>& tests, const Input<BoxId, 1>& left, const Input<BoxId, 1>& right,
-              std::optional<std::size_t> max_depth, Ending ending) {
+Graph restore(std::vector<std::size_t> n_bins, std::vector<Kind> kinds, const Input<std::uint64_t, 1>& first_split,
+              const Input<std::uint32_t, 1>& n_splits_of, const Input<std::uint32_t, 1>& n_cells,
+              const Input<double, 2>& statistics, const Input<std::uint32_t, 1>& tests, const Input<BoxId, 1>& left,
+              const Input<BoxId, 1>& right, std::optional<std::size_t> max_depth, Ending ending) {
   Graph graph;
   graph.n_statistics = statistics.shape(1);
-  graph.layer_ends = std::move(layer_ends);
   graph.first_split = copy(first_split.data(), first_split.size());
   graph.n_splits_of = copy(n_splits_of.data(), n_splits_of.size());
   graph.n_cells = copy(n_cells.data(), n_cells.size());
   graph.statistics = copy(statistics.data(), statistics.size());
-  graph.tests = TestArray(TestNumbers(n_bins).size());
+  graph.tests = TestArray(TestNumbers(n_bins, kinds).size());
   graph.tests.resize(tests.size());
   for (std::size_t i = 0; i < tests.size(); ++i) graph.tests.set(i, tests.data()[i]);
   graph.left = copy(left.data(), left.size());
   graph.right = copy(right.data(), right.size());
   graph.n_bins = std::move(n_bins);
+  graph.kinds = std::move(kinds);
   graph.max_depth = max_depth;
   graph.ending = ending;
   return graph;
@@ -68,6 +68,22 @@ nb::object tests_view(const Graph& graph) {
   return nb::cast(view(graph.tests.wide().data(), graph.n_splits()));
 }
 
+using Codes = Output<std::uint32_t, 1>;
+
+std::tuple<Codes, Codes, Codes, Codes> all_tests(const Graph& graph) {
+  const TestNumbers numbers(graph.n_bins, graph.kinds);
+  std::vector<std::uint32_t> feature(numbers.size()), form(numbers.size()), lower(numbers.size()),
+      upper(numbers.size());
+  for (std::uint32_t number = 0; number < numbers.size(); ++number) {
+    const Test test = numbers.test(number);
+    feature[number] = test.feature;
+    form[number] = static_cast<std::uint32_t>(test.form);
+    lower[number] = test.lower;
+    upper[number] = test.upper;
+  }
+  return {give(std::move(feature)), give(std::move(form)), give(std::move(lower)), give(std::move(upper))};
+}
+
 Output<double, 2> statistics_view(const Graph& graph) {
   return Output<double, 2>(graph.statistics.data(), {graph.n_boxes(), graph.n_statistics}, nb::handle());
 }
@@ -75,6 +91,16 @@ Output<double, 2> statistics_view(const Graph& graph) {
 }  // namespace
 
 void bind_graph(nb::module_& module) {
+  nb::enum_<Kind>(module, "Kind")
+      .value("NUMERIC", Kind::numeric)
+      .value("OPTIONAL", Kind::optional)
+      .value("NOMINAL", Kind::nominal);
+  nb::enum_<Form>(module, "Form", nb::is_arithmetic())
+      .value("BELOW", Form::below)
+      .value("MISSING_LEFT", Form::missing_left)
+      .value("MISSING_RIGHT", Form::missing_right)
+      .value("IS_MISSING", Form::is_missing)
+      .value("EQUALS", Form::equals);
   nb::enum_<Ending>(module, "Ending")
       .value("COMPLETE", Ending::complete)
       .value("MAX_DEPTH", Ending::max_depth)
@@ -87,7 +113,7 @@ void bind_graph(nb::module_& module) {
       .def_prop_ro("n_boxes", &Graph::n_boxes)
       .def_prop_ro("n_splits", &Graph::n_splits)
       .def_prop_ro("n_bins", [](const Graph& graph) { return graph.n_bins; })
-      .def_prop_ro("layer_ends", [](const Graph& graph) { return graph.layer_ends; })
+      .def_prop_ro("kinds", [](const Graph& graph) { return graph.kinds; })
       .def_prop_ro("max_depth", [](const Graph& graph) { return graph.max_depth; })
       .def_prop_ro("n_boxes_found", [](const Graph& graph) { return graph.n_boxes_found; })
       .def_prop_ro("ending", [](const Graph& graph) { return graph.ending; })
@@ -103,18 +129,12 @@ void bind_graph(nb::module_& module) {
           "left", [](const Graph& g) { return view(g.left.data(), g.n_splits()); }, internal)
       .def_prop_ro(
           "right", [](const Graph& g) { return view(g.right.data(), g.n_splits()); }, internal)
-      .def(
-          "test",
-          [](const Graph& graph, std::size_t split) {
-            const Test test = TestNumbers(graph.n_bins).test(graph.tests[split]);
-            return std::make_tuple(test.feature, test.lower, test.upper);
-          },
-          "split"_a, "The test of a split: feature, and the codes below and above the gap.");
+      .def("all_tests", &all_tests, "Of each number of a test: feature, form, and the codes below and above the gap.");
 
-  module.def("build_graph", &build, "codes"_a, "n_bins"_a, "statistics"_a, "weights"_a, "max_depth"_a.none(),
+  module.def("build_graph", &build, "codes"_a, "n_bins"_a, "kinds"_a, "statistics"_a, "weights"_a, "max_depth"_a.none(),
              "min_samples_leaf"_a, "min_samples_split"_a, "max_bytes"_a, "seconds"_a.none(), "n_workers"_a,
              "on_progress"_a.none());
-  module.def("restore_graph", &restore, "n_bins"_a, "layer_ends"_a, "first_split"_a, "n_splits_of"_a, "n_cells"_a,
+  module.def("restore_graph", &restore, "n_bins"_a, "kinds"_a, "first_split"_a, "n_splits_of"_a, "n_cells"_a,
              "statistics"_a, "tests"_a, "left"_a, "right"_a, "max_depth"_a.none(), "ending"_a);
 }
 

@@ -5,7 +5,7 @@ NB_MODULE(_core, module) {
   module.doc() = "The native engine of bcart. Not public: use the names in `bcart`.";
   nb::set_leak_warnings(false);  // a core does not print, not even at exit
   bind_graph(module);
-  bind_leaf(module);
-  bind_sweep(module);
-  bind_derivations(module);
+  bind_models(module);
+  bind_grammar(module);
+  bind_queries(module);
 }

@@ -24,11 +24,9 @@ struct BytesExceeded : std::exception {};
 
 // The depth of the deepest tree.
 std::size_t height(const Graph& graph, Workers& workers) {
-  const Array<BoxId> boxes = graph.boxes_by_size(workers);
   Array<std::uint32_t> heights(graph.n_boxes());
-  for (std::size_t i = boxes.size(); i-- > 0;) {
-    const BoxId box = boxes[i];
-    if (i % kWatchEvery == 0) workers.watch();
+  for (std::size_t box = graph.n_boxes(); box-- > 0;) {
+    if (box % kWatchEvery == 0) workers.watch();
     for (std::size_t s = graph.first_split[box]; s < graph.last_split(box); ++s) {
       heights[box] = std::max({heights[box], heights[graph.left[s]] + 1, heights[graph.right[s]] + 1});
     }
@@ -42,13 +40,14 @@ class Builder {
       : cells_(cells),
         family_(family),
         rules_(cells, family),
-        numbers_(cells.n_bins),
+        numbers_(cells.n_bins, cells.kinds),
         max_bytes_(max_bytes),
         workers_(workers),
         progress_(progress) {
     batch_.emplace(rules_, workers);
     scratch_.assign(workers.size(), std::vector<Cell>(cells.n_cells + 1));
     graph_.n_bins = cells.n_bins;
+    graph_.kinds = cells.kinds;
     graph_.n_statistics = cells.n_statistics;
     graph_.tests = TestArray(numbers_.size());
   }
@@ -119,7 +118,6 @@ void Builder::add_root() {
   for (std::size_t i = 0; i < cells_.n_cells * cells_.n_statistics; ++i) {
     graph_.statistics[i % cells_.n_statistics] += cells_.statistics[i];
   }
-  graph_.layer_ends.push_back(1);
   n_next_cells_ = cells_.n_cells;
   next_frontier_.push_back(std::move(block));
 }
@@ -139,7 +137,6 @@ Ending Builder::expand_layer(std::size_t depth) {
   Ending ending = Ending::complete;
   try {
     expand_blocks();
-    graph_.layer_ends.push_back(graph_.n_boxes());
   } catch (const BytesExceeded&) {
     ending = Ending::memory;
   } catch (const std::bad_alloc&) {
@@ -188,8 +185,8 @@ void Builder::finish() {
     graph_.n_splits_of[box] = 0;
   }
   graph_.shrink_to_fit();
+  graph_.sort_by_size(workers_);
   if (graph_.ending == Ending::complete) graph_.max_depth = binding_depth();
-  if (!graph_.max_depth) graph_.sort_by_size(workers_);
 }
 
 // The depth limit of the family, if some tree would be deeper.
@@ -291,9 +288,11 @@ void Builder::number_new_boxes(const Chunk& chunk, std::size_t worker) {
 
 // Writes the cells of the parent that answer the test as told; one cell more may be overwritten behind them.
 void Builder::select_cells(std::span<const Cell> parent, const Test& test, bool is_left, Cell* selected) const {
+  const std::uint32_t first = test.first();
+  const std::uint32_t span = test.lower - first;
   for (const Cell cell : parent) {  // without a branch: it would be mispredicted for every other cell
     *selected = cell;
-    selected += (cells_.row(cell)[test.feature] <= test.lower) == is_left ? 1 : 0;
+    selected += (cells_.row(cell)[test.feature] - first <= span) == is_left ? 1 : 0;
   }
 }
 

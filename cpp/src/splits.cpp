@@ -36,36 +36,69 @@ void set_bits(std::uint64_t* words, std::size_t begin, std::size_t end) {
 
 SplitRules::SplitRules(const Cells& cells, const Family& family)
     : cells_(cells), family_(family), fingerprints_(cell_fingerprints(cells.n_cells)) {
-  for (const std::size_t n_bins : cells.n_bins) {
-    feature_of_cut_.insert(feature_of_cut_.end(), n_bins - 1, static_cast<std::uint32_t>(first_cut_.size()));
-    first_cut_.push_back(n_cuts_);
-    n_cuts_ += n_bins - 1;
+  first_bin_.push_back(0);
+  for (std::size_t f = 0; f < cells.n_features; ++f) {
+    first_cut_.push_back(n_cuts());
+    first_bin_.push_back(first_bin_.back() + cells.n_bins[f]);
+    list_cuts(f);
+    cuts_per_cell_ += cells.kinds[f] == Kind::optional ? 2 : 1;
   }
-  first_cut_.push_back(n_cuts_);
-  n_words_ = (n_cuts_ + 63) / 64;
-  answers_.assign(cells.n_cells * n_words_, 0);
-  for (Cell cell = 0; cell < cells.n_cells; ++cell) {
-    for (std::size_t f = 0; f < cells.n_features; ++f) {
-      set_bits(answers_.data() + cell * n_words_, first_cut_[f] + cells.row(cell)[f], first_cut_[f + 1]);
-    }
-  }
+  write_answers();
   const double* lightest = std::min_element(cells.weights, cells.weights + cells.n_cells);
   checks_leaf_weight_ = cells.n_cells > 0 && !is_enough(*lightest, family.min_samples_leaf);
 }
 
+void SplitRules::list_cuts(std::size_t feature) {
+  const auto n_bins = static_cast<std::uint32_t>(cells_.n_bins[feature]);
+  switch (cells_.kinds[feature]) {
+    case Kind::numeric:
+      add_cuts(feature, Form::below, 0, 0, n_bins - 1);
+      break;
+    case Kind::nominal:
+      for (std::uint32_t code = 0; code < n_bins; ++code) add_cuts(feature, Form::equals, code, code, code + 1);
+      break;
+    case Kind::optional:
+      add_cuts(feature, Form::is_missing, 0, 0, 1);
+      add_cuts(feature, Form::missing_left, 0, 1, n_bins - 1);
+      add_cuts(feature, Form::missing_right, 1, 1, n_bins - 1);
+  }
+}
+
+// Cuts from `first` to each code from `begin` up to, but without, `end`.
+void SplitRules::add_cuts(std::size_t feature, Form form, std::uint32_t first, std::uint32_t begin, std::uint32_t end) {
+  const std::size_t block_end = n_cuts() + (begin < end ? end - begin : 0);
+  for (std::uint32_t last = begin; last < end; ++last) {
+    cuts_.push_back({static_cast<std::uint32_t>(feature), form, first, last, block_end});
+  }
+}
+
+// Cuts of one block hold for a code from some cut on, or for none of them.
+void SplitRules::write_answers() {
+  n_words_ = (n_cuts() + 63) / 64;
+  answers_.assign(cells_.n_cells * n_words_, 0);
+  for (Cell cell = 0; cell < cells_.n_cells; ++cell) {
+    for (std::size_t cut = 0; cut < n_cuts(); cut = cuts_[cut].block_end) {
+      const std::uint32_t code = cells_.row(cell)[cuts_[cut].feature];
+      if (code < cuts_[cut].first) continue;
+      const std::size_t begin = cut + (code > cuts_[cut].last ? code - cuts_[cut].last : 0);
+      set_bits(answers_.data() + cell * n_words_, begin, cuts_[cut].block_end);
+    }
+  }
+}
+
 std::size_t SplitRules::max_splits(std::size_t n_cells) const {
-  const std::size_t by_cuts = std::min(n_cuts_, (n_cells - 1) * cells_.n_features);
+  const std::size_t by_cuts = std::min(n_cuts(), n_cells * cuts_per_cell_);
   return n_cells > kMaxSmallBox ? by_cuts : std::min(by_cuts, (std::size_t{1} << (n_cells - 1)) - 1);
 }
 
 SplitFinder::SplitFinder(const SplitRules& rules)
     : rules_(rules),
-      seen_(rules.n_cuts_),
-      seen_masks_(rules.n_cuts_),
+      seen_(rules.n_cuts()),
+      seen_masks_(rules.n_cuts()),
       masks_(rules.n_words_ * 64),
-      found_cuts_(rules.n_cuts_ + 1),
+      found_cuts_(rules.n_cuts() + 1),
       subset_sums_(kMaxMaskCells / 4 * 16),
-      bins_(rules.n_cuts_ + rules.cells_.n_features) {}
+      bins_(rules.first_bin_.back()) {}
 
 void SplitFinder::find(std::span<const Cell> box, std::vector<Split>& splits) {
   box.size() <= kMaxMaskCells ? find_by_masks(box, splits) : find_by_bins(box, splits);
@@ -94,7 +127,7 @@ void SplitFinder::transpose_answers(std::span<const Cell> box) {
     for (std::size_t word = 0; word < rules_.n_words_; ++word) {
       std::uint64_t rows[8] = {};
       for (std::size_t i = 0; i < n_rows; ++i) rows[i] = rules_.answers_[box[8 * group + i] * rules_.n_words_ + word];
-      const std::size_t n_bytes = std::min<std::size_t>(8, (rules_.n_cuts_ - 64 * word + 7) / 8);
+      const std::size_t n_bytes = std::min<std::size_t>(8, (rules_.n_cuts() - 64 * word + 7) / 8);
       for (std::size_t byte = 0; byte < n_bytes; ++byte) {
         std::uint64_t block = 0;
         for (std::size_t i = 0; i < 8; ++i) block |= (rows[i] >> 8 * byte & 0xff) << 8 * i;
@@ -151,14 +184,19 @@ void SplitFinder::find_by_masks(std::span<const Cell> box, std::vector<Split>& s
   const std::uint64_t all = ~std::uint64_t{0} >> (64 - box.size());
   const std::size_t n_found = box.size() <= kMaxTinyBox ? list_cuts_of_tiny(all) : list_cuts(all);
   for (std::size_t i = 0; i < n_found; ++i) {
-    const std::size_t cut = found_cuts_[i];
-    const std::uint32_t f = rules_.feature_of_cut_[cut];
-    std::size_t next = cut + 1;  // the first cut with more cells below it, whose code is the next that occurs
-    while (next < rules_.first_cut_[f + 1] && masks_[next] == masks_[cut]) ++next;
-    const auto lower = static_cast<std::uint32_t>(cut - rules_.first_cut_[f]);
-    const auto upper = static_cast<std::uint32_t>(next - rules_.first_cut_[f]);
-    append(masks_[cut], all, {f, lower, upper}, splits);
+    append(masks_[found_cuts_[i]], all, test_of(found_cuts_[i]), splits);
   }
+}
+
+// The first of the following cuts with more cells below it ends at the next code that occurs.
+Test SplitFinder::test_of(std::size_t cut) const {
+  const auto& [feature, form, first, last, block_end] = rules_.cuts_[cut];
+  if (form == Form::is_missing || form == Form::equals) return {feature, form, last, last};
+  std::size_t next = cut + 1;
+  while (next < block_end && masks_[next] == masks_[cut]) ++next;
+  const auto upper = last + static_cast<std::uint32_t>(next - cut);
+  const bool has_missing = form != Form::below && masks_[rules_.first_cut_[feature]] != 0;
+  return {feature, has_missing ? form : Form::below, last, upper};
 }
 
 // Both list the cuts that divide the box as none before them does. Here bit k of `seen` stands for the side with mask 2
@@ -166,7 +204,7 @@ void SplitFinder::find_by_masks(std::span<const Cell> box, std::vector<Split>& s
 std::size_t SplitFinder::list_cuts_of_tiny(std::uint64_t all) {
   std::uint64_t seen = 1;
   std::size_t n_found = 0;
-  for (std::size_t cut = 0; cut < rules_.n_cuts_; ++cut) {
+  for (std::size_t cut = 0; cut < rules_.n_cuts(); ++cut) {
     const std::uint64_t side = side_without_first_cell(masks_[cut], all);
     const std::uint64_t bit = std::uint64_t{1} << side / 2;
     found_cuts_[n_found] = cut;
@@ -178,7 +216,7 @@ std::size_t SplitFinder::list_cuts_of_tiny(std::uint64_t all) {
 
 std::size_t SplitFinder::list_cuts(std::uint64_t all) {
   std::size_t n_found = 0;
-  for (std::size_t cut = 0; cut < rules_.n_cuts_; ++cut) {
+  for (std::size_t cut = 0; cut < rules_.n_cuts(); ++cut) {
     const std::uint64_t side = side_without_first_cell(masks_[cut], all);
     if (side != 0 && seen_masks_.insert(side)) found_cuts_[n_found++] = cut;
   }
@@ -189,36 +227,69 @@ std::size_t SplitFinder::list_cuts(std::uint64_t all) {
 void SplitFinder::find_by_bins(std::span<const Cell> box, std::vector<Split>& splits) {
   if (!is_splittable(box)) return;
   add_up_bins(box);
-  const Code* first_row = rules_.cells_.row(box.front());
   for (std::uint32_t f = 0; f < rules_.cells_.n_features; ++f) {
-    Fingerprint below;  // of the cells up to the last code that occurs, `lower`
-    std::uint32_t n_below = 0;
-    std::uint32_t lower = 0;
-    double weight_below = 0;
-    for (std::uint32_t code = 0; code < rules_.cells_.n_bins[f]; ++code) {
-      const BinSum bin = std::exchange(bins_[rules_.first_bin(f) + code], BinSum{});
-      if (bin.n_cells == 0) continue;
-      if (n_below > 0) {
-        const Fingerprint above = total_ - below;
-        if (seen_.insert(first_row[f] <= lower ? above : below) && is_allowed(weight_below, bin.weight_from_here)) {
-          const auto n_above = static_cast<std::uint32_t>(box.size()) - n_below;
-          splits.push_back({{f, lower, code}, {n_below, n_above}, {below, above}});
-        }
-      }
-      below += bin.sum;
-      n_below += bin.n_cells;
-      weight_below += bin.weight;
-      lower = code;
+    BinSum* bins = &bins_[rules_.first_bin_[f]];
+    if (rules_.cells_.kinds[f] == Kind::nominal) {
+      list_codes(box, f, splits);
+    } else if (rules_.cells_.kinds[f] == Kind::numeric || bins[0].n_cells == 0) {
+      list_gaps(box, f, Form::below, splits);
+    } else {
+      if (bins[0].n_cells < box.size())
+        append(box, {f, Form::is_missing, 0, 0}, bins[0], bins[1].weight_from_here, splits);
+      list_gaps(box, f, Form::missing_left, splits);
+      list_gaps(box, f, Form::missing_right, splits);
     }
+    std::fill_n(bins, rules_.cells_.n_bins[f], BinSum{});
   }
   seen_.clear();
+}
+
+// The cuts between neighbouring codes that occur; missing values go where the form says.
+void SplitFinder::list_gaps(std::span<const Cell> box, std::uint32_t f, Form form, std::vector<Split>& splits) {
+  const BinSum* bins = &bins_[rules_.first_bin_[f]];
+  const std::uint32_t first_code = rules_.cells_.kinds[f] == Kind::optional ? 1 : 0;
+  BinSum left = form == Form::missing_left ? bins[0] : BinSum{};
+  const double missing_right = form == Form::missing_right ? bins[0].weight : 0;
+  bool has_lower = false;
+  std::uint32_t lower = 0;
+  for (std::uint32_t code = first_code; code < rules_.cells_.n_bins[f]; ++code) {
+    const BinSum& bin = bins[code];
+    if (bin.n_cells == 0) continue;
+    if (has_lower) append(box, {f, form, lower, code}, left, bin.weight_from_here + missing_right, splits);
+    left.sum += bin.sum;
+    left.weight += bin.weight;
+    left.n_cells += bin.n_cells;
+    lower = code;
+    has_lower = true;
+  }
+}
+
+// Each code that occurs against the rest.
+void SplitFinder::list_codes(std::span<const Cell> box, std::uint32_t f, std::vector<Split>& splits) {
+  const BinSum* bins = &bins_[rules_.first_bin_[f]];
+  double weight_below = 0;
+  for (std::uint32_t code = 0; code < rules_.cells_.n_bins[f]; ++code) {
+    if (bins[code].n_cells == 0) continue;
+    if (bins[code].n_cells == box.size()) return;
+    const double weight_above = code + 1 < rules_.cells_.n_bins[f] ? bins[code + 1].weight_from_here : 0;
+    append(box, {f, Form::equals, code, code}, bins[code], weight_below + weight_above, splits);
+    weight_below += bins[code].weight;
+  }
+}
+
+void SplitFinder::append(std::span<const Cell> box, const Test& test, const BinSum& left, double right_weight,
+                         std::vector<Split>& splits) {
+  const Fingerprint right = total_ - left.sum;
+  const std::uint32_t first_code = rules_.cells_.row(box.front())[test.feature];
+  if (!seen_.insert(test.is_left(first_code) ? right : left.sum) || !is_allowed(left.weight, right_weight)) return;
+  splits.push_back({test, {left.n_cells, static_cast<std::uint32_t>(box.size()) - left.n_cells}, {left.sum, right}});
 }
 
 void SplitFinder::add_up_bins(std::span<const Cell> box) {
   for (const Cell cell : box) {
     const Code* row = rules_.cells_.row(cell);
     for (std::size_t f = 0; f < rules_.cells_.n_features; ++f) {
-      BinSum& bin = bins_[rules_.first_bin(f) + row[f]];
+      BinSum& bin = bins_[rules_.first_bin_[f] + row[f]];
       bin.sum += rules_.fingerprints_[cell];
       bin.weight += rules_.cells_.weights[cell];
       ++bin.n_cells;
@@ -226,7 +297,7 @@ void SplitFinder::add_up_bins(std::span<const Cell> box) {
   }
   for (std::size_t f = 0; f < rules_.cells_.n_features; ++f) {
     double weight = 0;
-    for (std::size_t bin = rules_.first_bin(f + 1); bin-- > rules_.first_bin(f);) {
+    for (std::size_t bin = rules_.first_bin_[f + 1]; bin-- > rules_.first_bin_[f];) {
       weight += bins_[bin].weight;
       bins_[bin].weight_from_here = weight;
     }

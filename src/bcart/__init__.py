@@ -2,6 +2,7 @@
 
 from importlib.metadata import version as _version
 
+from bcart.answers import Paths, Uncertainty
 from bcart.cells import Cells
 from bcart.errors import (
     BcartError,
@@ -13,24 +14,28 @@ from bcart.errors import (
     MemoryBudgetError,
     TimeBudgetError,
 )
-from bcart.estimators import BayesianTreeClassifier
+from bcart.estimators import BayesianTreeClassifier, BayesianTreeRegressor
+from bcart.grammar import Grammar, Rule, Symbol, Terminal
 from bcart.graph import Family, Graph, Progress, build_graph
 from bcart.grid import Grid
-from bcart.leaves import DirichletLeaf, LeafModel
+from bcart.leaves import DirichletLeaf, LeafModel, NormalLeaf, PoissonLeaf
 from bcart.limits import Limits
 from bcart.posterior import Posterior
-from bcart.priors import LeafCountPrior, TreePrior
+from bcart.priors import DepthDecayPrior, LeafCountPrior, TreePrior
 from bcart.tree import Tree
 
 __version__ = _version("bcart")
 
 __all__ = [
     "BayesianTreeClassifier",
+    "BayesianTreeRegressor",
     "BcartError",
     "Cells",
+    "DepthDecayPrior",
     "DepthLimitedWarning",
     "DirichletLeaf",
     "Family",
+    "Grammar",
     "Graph",
     "Grid",
     "InternalError",
@@ -41,10 +46,17 @@ __all__ = [
     "LeafModel",
     "Limits",
     "MemoryBudgetError",
+    "NormalLeaf",
+    "Paths",
+    "PoissonLeaf",
     "Posterior",
     "Progress",
+    "Rule",
+    "Symbol",
+    "Terminal",
     "TimeBudgetError",
     "Tree",
     "TreePrior",
+    "Uncertainty",
     "build_graph",
 ]

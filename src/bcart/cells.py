@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import get_args
 
 import numpy as np
 import numpy.typing as npt
 
 from bcart.errors import InvalidDataError
-from bcart.grid import CodeArray, add_up
+from bcart.grid import CodeArray, Kind, add_up
 from bcart.parse import FloatArray, as_floats, as_weights
 
 MAX_WEIGHT = 1e30  # beyond, the tenth power of a count overflows
@@ -21,12 +23,14 @@ class Cells:
 
     Parameters
     ----------
-    codes : array of shape (n_cells, n_features), integers from 0 to 254
+    codes : array of shape (n_cells, n_features), integers from 0 to 255
         Bin codes; no two rows alike.
     statistics : array of shape (n_cells, n_statistics)
         Sums over the rows of each cell; for classification the (weighted) class counts.
     weights : array of shape (n_cells,), optional
         Total weight of the rows of each cell, by default the sum of its statistics.
+    kinds : sequence of {"numeric", "optional", "nominal"}, optional
+        What the codes of each feature mean, see `Grid.kinds`; by default all are numeric.
 
     Examples
     --------
@@ -40,20 +44,32 @@ class Cells:
     codes: CodeArray
     statistics: FloatArray
     weights: FloatArray
+    kinds: tuple[Kind, ...]
 
-    def __init__(self, codes: npt.ArrayLike, statistics: npt.ArrayLike, weights: npt.ArrayLike | None = None) -> None:
+    def __init__(
+        self,
+        codes: npt.ArrayLike,
+        statistics: npt.ArrayLike,
+        weights: npt.ArrayLike | None = None,
+        kinds: Sequence[Kind] | None = None,
+    ) -> None:
         sums = as_floats(statistics, "statistics")
         weight = sums.sum(axis=-1) if weights is None else as_floats(weights, "weights")
         object.__setattr__(self, "codes", _as_codes(codes))
         object.__setattr__(self, "statistics", sums)
         object.__setattr__(self, "weights", weight)
+        object.__setattr__(self, "kinds", _as_kinds(kinds, self.codes.shape[1]))
         _check_cells(self.codes, self.statistics, self.weights)
         for array in (self.codes, self.statistics, self.weights):
             array.flags.writeable = False
 
     @classmethod
     def from_rows(
-        cls, codes: npt.ArrayLike, statistics: npt.ArrayLike, sample_weight: npt.ArrayLike | None = None
+        cls,
+        codes: npt.ArrayLike,
+        statistics: npt.ArrayLike,
+        sample_weight: npt.ArrayLike | None = None,
+        kinds: Sequence[Kind] | None = None,
     ) -> Cells:
         """Add up rows with equal codes; rows of weight zero are absent.
 
@@ -63,6 +79,7 @@ class Cells:
         statistics : array of shape (n_rows, n_statistics)
             Statistics of each row alone, for classification a 1 in the column of its class.
         sample_weight : array of shape (n_rows,), optional
+        kinds : sequence of {"numeric", "optional", "nominal"}, optional
         """
         row_codes, row_statistics = _as_codes(codes), as_floats(statistics, "statistics")
         if row_statistics.ndim != 2 or len(row_statistics) != len(row_codes) or row_statistics.shape[1] == 0:
@@ -74,7 +91,7 @@ class Cells:
         row_codes, row_statistics, weights = row_codes[present], row_statistics[present], weights[present]
         _, first, group = np.unique(_group(row_codes), return_index=True, return_inverse=True)
         sums = [add_up(column * weights, group) for column in row_statistics.T]
-        return cls(row_codes[first], np.stack(sums, axis=1), add_up(weights, group))
+        return cls(row_codes[first], np.stack(sums, axis=1), add_up(weights, group), kinds)
 
     @property
     def n_cells(self) -> int:
@@ -100,6 +117,15 @@ def _check_cells(codes: CodeArray, statistics: FloatArray, weights: FloatArray) 
         raise InvalidDataError("two cells have the same codes; add up rows with Cells.from_rows")
 
 
+def _as_kinds(kinds: Sequence[Kind] | None, n_features: int) -> tuple[Kind, ...]:
+    known: tuple[Kind, ...] = tuple(kinds) if kinds is not None else tuple(["numeric"] * n_features)  # type: ignore[arg-type]
+    if len(known) != n_features or not set(known) <= set(get_args(Kind)):
+        raise InvalidDataError(
+            f"kinds={kinds!r} must be one of {', '.join(get_args(Kind))} for each of {n_features} features"
+        )
+    return known
+
+
 def _as_codes(codes: npt.ArrayLike) -> CodeArray:
     try:
         array = np.asarray(codes)
@@ -107,8 +133,8 @@ def _as_codes(codes: npt.ArrayLike) -> CodeArray:
         raise InvalidDataError(f"codes must be a table of whole numbers: {error}") from None
     if array.ndim != 2 or 0 in array.shape or not np.issubdtype(array.dtype, np.integer):
         raise InvalidDataError(f"codes must be a table of whole numbers, got shape {array.shape} of {array.dtype}")
-    if array.min() < 0 or array.max() > 254:
-        raise InvalidDataError(f"codes must lie between 0 and 254, got {array.min()} to {array.max()}")
+    if array.min() < 0 or array.max() > 255:
+        raise InvalidDataError(f"codes must lie between 0 and 255, got {array.min()} to {array.max()}")
     return np.array(array, dtype=np.uint8, order="C")
 
 

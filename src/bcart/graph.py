@@ -7,6 +7,7 @@ import sys
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,6 +16,7 @@ import numpy.typing as npt
 from bcart import _core
 from bcart.cells import Cells
 from bcart.errors import DepthLimitedWarning, MemoryBudgetError, TimeBudgetError
+from bcart.grid import CodeArray, Kind
 from bcart.limits import Limits, format_bytes
 from bcart.parse import as_number, as_whole
 
@@ -29,6 +31,11 @@ class Family:
         Most tests on a way from the root to a leaf.
     min_samples_leaf, min_samples_split : float
         Least total weight of the rows in a leaf, and in a box that may be split.
+
+    Examples
+    --------
+    >>> Family(max_depth=3, min_samples_leaf=5)
+    Family(max_depth=3, min_samples_leaf=5.0, min_samples_split=2.0)
     """
 
     max_depth: int | None = None
@@ -45,7 +52,13 @@ class Family:
 
 
 class Progress(NamedTuple):
-    """How far a build is."""
+    """How far a build is: `depth` is that of the layer whose `layer_size` boxes are being split.
+
+    Examples
+    --------
+    >>> Progress(depth=3, n_boxes=900, n_splits=8000, n_expanded=20, layer_size=400, n_bytes=10**6).depth
+    3
+    """
 
     depth: int
     n_boxes: int
@@ -53,6 +66,37 @@ class Progress(NamedTuple):
     n_expanded: int
     layer_size: int
     n_bytes: int
+
+
+class Test(NamedTuple):
+    """What a split asks: whether a code lies between `first` and `lower`; `upper` is the next that occurs."""
+
+    feature: int
+    form: int
+    lower: int
+    upper: int
+
+    @property
+    def first(self) -> int:
+        """The least code that goes left."""
+        return self.lower if self.form == _core.Form.EQUALS else int(self.form == _core.Form.MISSING_RIGHT)
+
+    def is_left(self, codes: CodeArray) -> npt.NDArray[np.bool_]:
+        """Tell which codes go left."""
+        return (codes >= self.first) & (codes <= self.lower)
+
+
+class Tests(NamedTuple):
+    """All tests by their numbers, one array entry a test."""
+
+    feature: npt.NDArray[np.uint32]
+    form: npt.NDArray[np.uint32]
+    lower: npt.NDArray[np.uint32]
+    upper: npt.NDArray[np.uint32]
+
+    def of(self, number: int) -> Test:
+        """Return the test of a number."""
+        return Test(*(int(column[number]) for column in self))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -64,6 +108,12 @@ class Graph:
     cells : Cells
     family : Family
     core : native arrays
+
+    Examples
+    --------
+    >>> graph = build_graph(Cells(codes=[[0], [1], [2]], statistics=[[1, 0], [0, 1], [1, 0]]))
+    >>> graph.n_boxes, graph.n_splits, graph.max_depth
+    (6, 4, None)
     """
 
     cells: Cells
@@ -85,6 +135,11 @@ class Graph:
         """Depth up to which the graph holds all trees of the family; None if it is known to hold all."""
         return self.core.max_depth
 
+    @cached_property
+    def tests(self) -> Tests:
+        """The tests that splits may make, by their numbers."""
+        return Tests(*map(np.asarray, self.core.all_tests()))
+
     def splits_of(self, box: int) -> range:
         """Return the numbers of the splits of a box."""
         first = int(self.core.first_split[box])
@@ -95,8 +150,8 @@ class Graph:
     ) -> tuple[int, int] | None:
         """Return the children of `box` that hold its left and its other cells; None if it has no such split."""
         for split in self.splits_of(box):
-            feature, lower, _ = self.core.test(split)
-            below = self.cells.codes[cells, feature] <= lower
+            test = self.tests.of(int(np.asarray(self.core.tests)[split]))
+            below = test.is_left(self.cells.codes[cells, test.feature])
             children = int(self.core.left[split]), int(self.core.right[split])
             if np.array_equal(below, is_left):
                 return children
@@ -113,7 +168,7 @@ class Graph:
     def __reduce__(self) -> tuple[Callable[..., Graph], tuple[Any, ...]]:
         core = self.core
         arrays = (core.first_split, core.n_splits_of, core.n_cells, core.statistics, core.tests, core.left, core.right)
-        state = (core.n_bins, core.layer_ends, *map(np.asarray, arrays), core.max_depth, core.ending.name)
+        state = (core.n_bins, self.cells.kinds, *map(np.asarray, arrays), core.max_depth, core.ending.name)
         return _restore, (self.cells, self.family, state)
 
     def __repr__(self) -> str:
@@ -121,10 +176,14 @@ class Graph:
         return f"<Graph of {depth}: {self.cells.n_cells:,} cells, {self.n_boxes:,} boxes, {self.n_splits:,} splits>"
 
 
+def _core_kinds(kinds: tuple[Kind, ...]) -> list[_core.Kind]:
+    return [getattr(_core.Kind, kind.upper()) for kind in kinds]
+
+
 def _restore(cells: Cells, family: Family, state: tuple[Any, ...]) -> Graph:
-    n_bins, layer_ends, first_split, n_splits_of, n_cells, statistics, tests, left, right, max_depth, ending = state
+    n_bins, kinds, first_split, n_splits_of, n_cells, statistics, tests, left, right, max_depth, ending = state
     core = _core.restore_graph(
-        n_bins, layer_ends, first_split, n_splits_of, n_cells, statistics, tests.astype(np.uint32), left, right,
+        n_bins, _core_kinds(kinds), first_split, n_splits_of, n_cells, statistics, tests.astype(np.uint32), left, right,
         max_depth, getattr(_core.Ending, ending),
     )  # fmt: skip
     return Graph(cells, family, core)
@@ -163,8 +222,9 @@ def build_graph(
     report = None if on_progress is None else lambda *counts: on_progress(Progress(*counts))
     try:
         core = _core.build_graph(
-            cells.codes, list(cells.n_bins), cells.statistics, cells.weights, family.max_depth,
-            family.min_samples_leaf, family.min_samples_split, limits.n_bytes, limits.seconds, limits.n_workers, report,
+            cells.codes, list(cells.n_bins), _core_kinds(cells.kinds), cells.statistics, cells.weights,
+            family.max_depth, family.min_samples_leaf, family.min_samples_split,
+            limits.n_bytes, limits.seconds, limits.n_workers, report,
         )  # fmt: skip
     except MemoryError:
         raise MemoryBudgetError("the system has no more memory to give; lower max_bins or use fewer features") from None

@@ -1,22 +1,24 @@
-"""From columns of numbers to a few ordered bins a feature."""
+"""From the columns of a table to a few codes a feature."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from bcart.errors import InvalidDataError, InvalidModelError
-from bcart.parse import FloatArray, as_floats, as_table, as_weights, as_whole, name_features
+from bcart.parse import FloatArray, as_floats, as_weights, as_whole, name_features
+from bcart.tables import UNSEEN, Labels, Nominal, Table, as_numbers, describe_labels, read_table
 
 CodeArray = npt.NDArray[np.uint8]
+BoolArray = npt.NDArray[np.bool_]
 Binning = Literal["uniform", "quantile"]
+Kind = Literal["numeric", "optional", "nominal"]
 
-MAX_BINS = 255
+MAX_BINS = 255  # and one code for missing values
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,13 +26,18 @@ class Grid:
     """The bins of every feature.
 
     A bin is known by the lowest and the highest value observed in it; every bin holds at least one. A feature with at
-    most `max_bins` distinct values has one bin a value. Encoding is the only place where bcart loses information.
+    most `max_bins` distinct values has one bin a value. Nominal features have one bin a label. Where values are
+    missing, code 0 stands for them, and the bins follow. Encoding is the only place where bcart loses information.
 
     Parameters
     ----------
     lowest, highest : tuple of arrays, one a feature
-        The smallest and the largest observed value of each bin, bins in ascending order.
+        The smallest and the largest observed value of each bin, bins in ascending order; for nominal features the
+        places of the labels.
     feature_names : tuple of str
+    categories : tuple, one entry a feature
+        The labels of a nominal feature, None for a numeric one.
+    has_missing : tuple of bool, one a feature
 
     Examples
     --------
@@ -39,28 +46,37 @@ class Grid:
     [0, 1, 2]
     >>> grid.threshold(feature=0, lower=0, upper=2)
     2.5
+    >>> Grid.from_data([["red"], [None], ["blue"]], categorical_features=[0]).encode([["red"], [None]]).ravel().tolist()
+    [2, 0]
     """
 
     lowest: tuple[FloatArray, ...]
     highest: tuple[FloatArray, ...]
     feature_names: tuple[str, ...]
+    categories: tuple[Labels | None, ...] = ()
+    has_missing: tuple[bool, ...] = ()
 
     def __post_init__(self) -> None:
+        n_features = len(self.feature_names)
         for name in ("lowest", "highest"):
             bounds = tuple(as_floats(values, name) for values in getattr(self, name))
             for values in bounds:
                 values.flags.writeable = False
             object.__setattr__(self, name, bounds)
-        if not len(self.lowest) == len(self.highest) == len(self.feature_names):
+        object.__setattr__(self, "categories", tuple(self.categories) or (None,) * n_features)
+        object.__setattr__(self, "has_missing", tuple(self.has_missing) or (False,) * n_features)
+        parts = (self.lowest, self.highest, self.categories, self.has_missing)
+        if any(len(part) != n_features for part in parts):
             raise InvalidModelError("a grid needs the lowest and highest values of the bins of each named feature")
 
     @classmethod
     def from_data(
         cls,
-        X: npt.ArrayLike,
+        X: Any,
         max_bins: int = 10,
         binning: Binning = "uniform",
         *,
+        categorical_features: Nominal = "from_dtype",
         feature_names: Sequence[str] | None = None,
         sample_weight: npt.ArrayLike | None = None,
     ) -> Grid:
@@ -68,74 +84,128 @@ class Grid:
 
         Parameters
         ----------
-        X : array of shape (n_rows, n_features)
+        X : array or data frame of shape (n_rows, n_features)
         max_bins : int
-            Most bins a feature may have, 2 to 255.
+            Most bins a numeric feature may have, 2 to 255.
         binning : {"uniform", "quantile"}
             How to cut a feature with more distinct values: into bins of equal width, or of about equal weight.
+        categorical_features : "from_dtype", or a list of column indices, names, or one truth value a column
+            Which features are nominal, see `BayesianTreeClassifier`.
         feature_names : sequence of str, optional
         sample_weight : array of shape (n_rows,), optional
             Rows of weight zero count as absent; quantiles are those of the weighted rows.
         """
-        rows = as_table(X, feature_names)
+        table = read_table(X, categorical_features, feature_names)
+        return cls.from_table(table, max_bins, binning, as_weights(sample_weight, table.n_rows))
+
+    @classmethod
+    def from_table(cls, table: Table, max_bins: int, binning: Binning, weights: FloatArray) -> Grid:
+        """Choose the bins for the columns of a table that has been read."""
         max_bins = as_whole(max_bins, "max_bins", f"a whole number from 2 to {MAX_BINS}", 2, MAX_BINS)
         if binning not in ("uniform", "quantile"):
             raise InvalidModelError(f"binning={binning!r} must be 'uniform' or 'quantile'")
-        names = name_features(rows.shape[1], feature_names)
-        weights = as_weights(sample_weight, len(rows))
-        rows, weights = rows[weights > 0], weights[weights > 0]
-        if len(rows) == 0:
+        if not (weights > 0).any():
             raise InvalidDataError("there are no rows with a positive weight to choose bins from")
-        bounds = [_bin_bounds(column, weights, max_bins, binning) for column in rows.T]
-        return cls(tuple(low for low, _ in bounds), tuple(high for _, high in bounds), names)
+        table, weights = table.take(weights > 0), weights[weights > 0]
+        categories = tuple(column.labels() if column.is_nominal else None for column in table.columns)
+        bounds, has_missing = [], []
+        for column, labels in zip(table.columns, categories, strict=True):
+            numbers = column.numbers(labels)
+            known = ~np.isnan(numbers)
+            has_missing.append(not known.all())
+            most = max_bins if labels is None else len(labels)
+            bounds.append(_bin_bounds(numbers[known], weights[known], most, binning))
+        lowest, highest = zip(*bounds, strict=True)
+        return cls(lowest, highest, table.names, categories, tuple(has_missing))
 
     @classmethod
-    def of_codes(cls, n_bins: Sequence[int], feature_names: Sequence[str] | None = None) -> Grid:
-        """Return the grid of data that are codes already: bin k holds the value k."""
-        values = tuple(np.arange(n, dtype=np.float64) for n in n_bins)
-        return cls(values, values, name_features(len(values), feature_names))
+    def of_codes(
+        cls, n_bins: Sequence[int], kinds: Sequence[Kind] | None = None, feature_names: Sequence[str] | None = None
+    ) -> Grid:
+        """Return the grid of data that are codes already: bin k holds the value k, and missing values come before."""
+        kinds = ["numeric"] * len(n_bins) if kinds is None else kinds
+        has_missing = tuple(kind == "optional" for kind in kinds)
+        values = tuple(np.arange(n - missing, dtype=np.float64) for n, missing in zip(n_bins, has_missing, strict=True))
+        labels = tuple(tuple(range(n)) if kind == "nominal" else None for n, kind in zip(n_bins, kinds, strict=True))
+        return cls(values, values, name_features(len(values), feature_names), labels, has_missing)
 
     @property
     def n_bins(self) -> tuple[int, ...]:
-        """Number of bins of each feature."""
-        return tuple(len(low) for low in self.lowest)
+        """Number of codes of each feature, that for missing values included."""
+        return tuple(len(low) + missing for low, missing in zip(self.lowest, self.has_missing, strict=True))
+
+    @property
+    def kinds(self) -> tuple[Kind, ...]:
+        """What the codes of each feature mean: ordered bins, the same with code 0 for missing values, or labels."""
+        return tuple(
+            "nominal" if labels is not None else "optional" if missing else "numeric"
+            for labels, missing in zip(self.categories, self.has_missing, strict=True)
+        )
 
     def threshold(self, feature: int, lower: int, upper: int) -> float:
-        """Return the threshold of a test in a box where bins `lower` and `upper` are neighbours.
+        """Return the threshold of a test in a box where the bins of two codes are neighbours.
 
         It lies halfway between the largest value observed in the one and the smallest in the other.
         """
-        return float(_midpoints(self.highest[feature][lower], self.lowest[feature][upper]))
+        return float(self.thresholds(feature, np.array([lower]), np.array([upper]))[0])
 
-    def thresholds(
-        self, feature: npt.NDArray[np.integer], lower: npt.NDArray[np.integer], upper: npt.NDArray[np.integer]
-    ) -> FloatArray:
-        """Return the thresholds of many tests at once; NaN where `feature` is negative."""
-        first, highest, lowest = self._flat
-        is_test = feature >= 0
-        offset = first[feature[is_test]]
-        result = np.full(len(feature), np.nan)
-        result[is_test] = _midpoints(highest[offset + lower[is_test]], lowest[offset + upper[is_test]])
-        return result
+    def thresholds(self, feature: int, lower: npt.NDArray[np.integer], upper: npt.NDArray[np.integer]) -> FloatArray:
+        """Return the thresholds of many tests on one feature."""
+        first = int(self.has_missing[feature])
+        return _midpoints(self.highest[feature][lower - first], self.lowest[feature][upper - first])
 
-    @cached_property
-    def _flat(self) -> tuple[npt.NDArray[np.intp], FloatArray, FloatArray]:
-        """The bounds of all features one behind the other, and where each begins."""
-        return np.cumsum([0, *self.n_bins]), np.concatenate(self.highest), np.concatenate(self.lowest)
+    def read(self, X: Any) -> FloatArray:
+        """Return rows as numbers: NaN where values are missing, labels by their places, -1 for unknown ones."""
+        return as_numbers(X, self.feature_names, self.categories)
 
-    def encode(self, X: npt.ArrayLike) -> CodeArray:
-        """Map rows to bin codes. A value in a gap goes to the bin that is nearer, one outside to the outermost."""
-        rows = as_table(X, self.feature_names)
+    def encode(self, X: Any) -> CodeArray:
+        """Map rows to codes. A value in a gap goes to the bin that is nearer, one outside to the outermost."""
+        return self.encode_numbers(self.read(X))
+
+    def encode_table(self, table: Table) -> CodeArray:
+        """Map the rows of a table that has been read to codes."""
+        columns = zip(table.columns, self.categories, strict=True)
+        return self.encode_numbers(np.column_stack([column.numbers(labels) for column, labels in columns]))
+
+    def encode_numbers(self, rows: FloatArray) -> CodeArray:
+        """Map rows, as `read` returns them, to codes."""
         codes = np.empty(rows.shape, dtype=np.uint8)
         for feature, column in enumerate(rows.T):
+            self._refuse_unknown(feature, column)
             cuts = _midpoints(self.highest[feature][:-1], self.lowest[feature][1:])
-            codes[:, feature] = np.searchsorted(cuts, column, side="right")
+            known = np.searchsorted(cuts, column, side="right") + self.has_missing[feature]
+            codes[:, feature] = np.where(np.isnan(column), 0, known)
         return codes
 
-    def is_below(self, feature: int, codes: npt.NDArray[np.integer], threshold: float) -> npt.NDArray[np.bool_] | None:
-        """Tell for each code whether its bin lies below a threshold; None if the threshold cuts through one of them."""
-        below = self.highest[feature][codes] < threshold
-        return below if np.array_equal(below, self.lowest[feature][codes] < threshold) else None
+    def _refuse_unknown(self, feature: int, column: FloatArray) -> None:
+        """Missing values and labels that the grid was not made from have no code."""
+        name, labels = self.feature_names[feature], self.categories[feature]
+        if not self.has_missing[feature] and np.isnan(column).any():
+            row = int(np.flatnonzero(np.isnan(column))[0])
+            raise InvalidDataError(
+                f"column {name!r} is missing in row {row}, but had no missing value in the grid's data"
+            )
+        if labels is not None and (column == UNSEEN).any():
+            row = int(np.flatnonzero(column == UNSEEN)[0])
+            raise InvalidDataError(
+                f"column {name!r} has a category in row {row} that the grid does not know; it knows "
+                f"{describe_labels(labels)}"
+            )
+
+    def codes_on_the_left(
+        self, feature: int, codes: npt.NDArray[np.integer], threshold: float, category: int, missing_left: bool
+    ) -> BoolArray | None:
+        """Tell for each code whether a tree's test sends it left; None if the threshold cuts through a bin."""
+        bins = codes.astype(np.intp) - self.has_missing[feature]
+        if self.categories[feature] is not None:
+            is_left = bins == category if category >= 0 else np.zeros(len(bins), dtype=np.bool_)
+        else:
+            known = bins[bins >= 0]
+            is_left = np.zeros(len(bins), dtype=np.bool_)
+            is_left[bins >= 0] = self.highest[feature][known] < threshold
+            if not np.array_equal(is_left[bins >= 0], self.lowest[feature][known] < threshold):
+                return None
+        return np.where(bins < 0, missing_left, is_left)
 
 
 def add_up(values: FloatArray, group: npt.NDArray[np.integer]) -> FloatArray:
@@ -145,7 +215,7 @@ def add_up(values: FloatArray, group: npt.NDArray[np.integer]) -> FloatArray:
 
 def _bin_bounds(column: FloatArray, weights: FloatArray, max_bins: int, binning: str) -> tuple[FloatArray, FloatArray]:
     values, inverse = np.unique(column, return_inverse=True)
-    if len(values) <= max_bins:
+    if len(values) <= max_bins:  # none at all, if every value is missing
         return values, values
     if binning == "uniform":
         codes = _uniform_codes(values, max_bins)

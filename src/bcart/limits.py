@@ -6,6 +6,7 @@ import math
 import os
 import re
 import sys
+import threading
 from dataclasses import dataclass
 from numbers import Integral
 
@@ -32,7 +33,8 @@ class Limits:
         Seconds that building may take.
     n_jobs : int or None
         Threads. None means all cores this process may use, or fewer if ``OMP_NUM_THREADS`` says so (as it does within
-        joblib's workers); negative numbers count from the number of cores, -1 being all.
+        joblib's worker processes), and a single one if not called from the main thread: whoever calls from several
+        threads has shared out the cores already. Negative numbers count from the number of cores, -1 being all.
 
     Examples
     --------
@@ -65,6 +67,8 @@ class Limits:
     def n_workers(self) -> int:
         """The number of threads that `n_jobs` stands for here and now."""
         n_cores = _n_usable_cores()
+        if self.n_jobs is None and threading.current_thread() is not threading.main_thread():
+            return 1
         if self.n_jobs is None:
             return min(n_cores, _positive_int(os.environ.get("OMP_NUM_THREADS")) or n_cores)
         return min(int(self.n_jobs), _MOST_THREADS) if self.n_jobs > 0 else max(1, n_cores + 1 + int(self.n_jobs))

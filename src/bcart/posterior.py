@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
 
@@ -10,14 +10,19 @@ import numpy as np
 import numpy.typing as npt
 
 from bcart import _core
+from bcart.answers import Paths, Uncertainty
+from bcart.derivations import TreeMaker
 from bcart.errors import InternalError, InvalidDataError, InvalidModelError
+from bcart.grammar import Grammar
 from bcart.graph import Graph
 from bcart.grid import Grid
 from bcart.leaves import DirichletLeaf, LeafModel
 from bcart.limits import Limits
-from bcart.parse import FloatArray, as_whole
+from bcart.parse import FloatArray, as_number, as_whole
 from bcart.priors import LeafCountPrior, TreePrior
-from bcart.tree import NO_CHILD, Tree
+from bcart.routing import Routing
+from bcart.rows import Predictor, Rows, as_targets
+from bcart.tree import Tree
 
 RandomState = int | np.integer | np.random.Generator | np.random.RandomState | None
 
@@ -29,15 +34,16 @@ class Posterior:
     ----------
     graph : Graph
         The family of trees, see `build_graph`.
-    leaf : DirichletLeaf, optional
-        By default one pseudo-count for each class.
-    prior : LeafCountPrior, optional
+    leaf : LeafModel, optional
+        By default a `DirichletLeaf` with one pseudo-count for each class.
+    prior : TreePrior, optional
+        By default a `LeafCountPrior`.
     grid : Grid, optional
         Gives thresholds in the original units; by default those of the codes.
     classes : sequence, optional
-        Labels of the classes, by default 0, 1, ...
+        Labels of the classes, by default 0, 1, ...; not for regression.
     n_jobs : int or None
-        Threads for sweeps and samples, as in `Limits`.
+        Threads, as in `Limits`. No answer depends on it.
 
     Examples
     --------
@@ -62,20 +68,29 @@ class Posterior:
         classes: Sequence[Any] | npt.NDArray[np.generic] | None = None,
         n_jobs: int | None = None,
     ) -> None:
-        n_classes = graph.cells.statistics.shape[1]
+        n_statistics = graph.cells.statistics.shape[1]
         self.graph = graph
-        self.leaf: LeafModel = leaf or DirichletLeaf.for_classes(1.0, n_classes)
+        self.leaf: LeafModel = leaf or DirichletLeaf.for_classes(1.0, n_statistics)
         self.prior: TreePrior = prior or LeafCountPrior()
-        self.grid = grid or Grid.of_codes(graph.cells.n_bins)
-        self.classes = np.arange(n_classes) if classes is None else np.asarray(classes)
+        self.grid = grid or Grid.of_codes(graph.cells.n_bins, graph.cells.kinds)
+        if classes is None and isinstance(self.leaf, DirichletLeaf):
+            classes = np.arange(n_statistics)
+        self.classes = None if classes is None else np.asarray(classes)
         self.n_jobs = n_jobs
-        if self.leaf.n_statistics != n_classes or len(self.classes) != n_classes:
+        self._check_parts()
+
+    def _check_parts(self) -> None:
+        cells, n_classes = self.graph.cells, None if self.classes is None else len(self.classes)
+        n_statistics = cells.statistics.shape[1]
+        if self.leaf.n_statistics != n_statistics or n_classes not in (None, self.leaf.n_outputs):
             raise InvalidModelError(
-                f"the cells have {n_classes} classes, but alpha has {self.leaf.n_statistics} values and classes "
-                f"{len(self.classes)}"
+                f"the cells have {n_statistics} statistics, but {self.leaf} has {self.leaf.n_statistics}"
+                + ("" if n_classes is None else f" and there are {n_classes} classes")
             )
-        if len(self.grid.n_bins) != len(graph.cells.n_bins) or (self.grid.n_bins < np.array(graph.cells.n_bins)).any():
-            raise InvalidModelError(f"the grid has bins {self.grid.n_bins}, but the cells need {graph.cells.n_bins}")
+        if len(self.grid.n_bins) != len(cells.n_bins) or (self.grid.n_bins < np.array(cells.n_bins)).any():
+            raise InvalidModelError(f"the grid has bins {self.grid.n_bins}, but the cells need {cells.n_bins}")
+        if self.grid.kinds != cells.kinds:
+            raise InvalidModelError(f"the grid's features are {self.grid.kinds}, but those of the cells {cells.kinds}")
 
     # -- numbers ------------------------------------------------------------------------------------------------------
 
@@ -97,7 +112,7 @@ class Posterior:
     @property
     def log_score(self) -> float:
         """Log of Q(root): the sum over all trees of likelihood times unnormalised prior."""
-        score = float(self._sums.root)
+        score = float(self._sums[0])
         if np.isnan(score):
             raise InternalError("the score is not a number; please report the data and the parameters")
         return score
@@ -105,7 +120,7 @@ class Posterior:
     @cached_property
     def log_prior_mass(self) -> float:
         """Log of Z, the sum of the unnormalised prior over all trees."""
-        return float(_core.sweep_log_sum(self.graph.core, None, self.prior.log_split, self._n_workers).root)
+        return self._log_sum_over_trees(self.prior)
 
     @property
     def log_evidence(self) -> float:
@@ -115,14 +130,13 @@ class Posterior:
     @cached_property
     def log_n_trees(self) -> float:
         """Log of the number of trees."""
-        return float(_core.sweep_log_sum(self.graph.core, None, 0.0, self._n_workers).root)
+        return self._log_sum_over_trees(LeafCountPrior(0.0))
 
     # -- trees --------------------------------------------------------------------------------------------------------
 
     def map_tree(self) -> Tree:
         """Return the most probable tree; of equals the one that stops first, then splits on the first feature."""
-        maxima = _core.sweep_maximum(self.graph.core, self._log_leaf, self.prior.log_split, self._n_workers)
-        return next(self._trees(_core.derive_best(self.graph.core, self._log_leaf, maxima, self.prior.log_split)))
+        return next(self._tree_maker.trees(self._native_grammar("map").derive_best()))
 
     def sample(self, n: int, random_state: RandomState = None) -> list[Tree]:
         """Draw independent trees from the posterior.
@@ -135,16 +149,8 @@ class Posterior:
             same whatever `n`. Equal trees may be one object.
         """
         n = as_whole(n, "n", "a whole number of trees, zero or more", least=0)
-        derivations = _core.derive_samples(
-            self.graph.core,
-            self._log_leaf,
-            self._sums,
-            self.prior.log_split,
-            _seed(random_state),
-            n,
-            self._n_workers,
-        )
-        return list(self._trees(derivations))
+        derivations = self._native_grammar("ensemble").derive_samples(_seed(random_state), n, self._n_workers)
+        return list(self._tree_maker.trees(derivations))
 
     def log_probability(self, tree: Tree) -> float:
         """Return the log posterior probability of a tree, -inf if it is not one of the family.
@@ -159,52 +165,147 @@ class Posterior:
         waiting = [(0, 0, np.arange(self.graph.cells.n_cells), 0)]
         while waiting:
             node, box, cells, depth = waiting.pop()
-            feature = tree.feature[node]
-            if feature < 0:
-                log_weight += float(self._log_leaf[box])
+            n_splits = self._n_splits(box, depth)
+            if tree.feature[node] < 0:
+                log_weight += float(self._log_leaf[box]) + self.prior.log_stop(depth, n_splits)
                 continue
-            is_left = self.grid.is_below(feature, self.graph.cells.codes[cells, feature], tree.threshold[node])
-            if is_left is None or depth == self.max_depth:
+            is_left = self._cells_on_the_left(tree, node, cells)
+            children = None if is_left is None or n_splits == 0 else self.graph.find_split(box, cells, is_left)
+            if is_left is None or children is None:
                 return -np.inf
-            children = self.graph.find_split(box, cells, is_left)
-            if children is None:
-                return -np.inf
-            log_weight += self.prior.log_split
-            waiting.append((tree.left[node], children[0], cells[is_left], depth + 1))
-            waiting.append((tree.right[node], children[1], cells[~is_left], depth + 1))
+            log_weight += self.prior.log_split(depth, n_splits)
+            waiting.append((int(tree.left[node]), children[0], cells[is_left], depth + 1))
+            waiting.append((int(tree.right[node]), children[1], cells[~is_left], depth + 1))
         return log_weight - self.log_score
 
-    def rule_probabilities(self, box: int = 0, splits_left: int | None = None) -> tuple[float, FloatArray]:
-        """Return the probabilities of a box's grammar rules: to stop, and to make each of its splits; they sum to 1.
+    def grammar(self) -> Grammar:
+        """Return the probabilistic context-free grammar whose derivations are the trees, see `Grammar`."""
+        return Grammar(self.graph, self._depths, self.prior, self._log_leaf, self._sums)
+
+    # -- rows ---------------------------------------------------------------------------------------------------------
+
+    def predict_proba(self, X: Any, predictor: Predictor = "ensemble") -> FloatArray:
+        """Return the probability of each class for each row, averaged over all trees; or by the most probable tree."""
+        if self.classes is None:
+            raise InvalidModelError("a posterior over regression trees has no class probabilities; use predict")
+        return self.expected_output(X, predictor)
+
+    def predict(self, X: Any, predictor: Predictor = "ensemble") -> npt.NDArray[Any]:
+        """Return the most probable class of each row, the first of equals; or the expected target."""
+        output = self.expected_output(X, predictor)
+        return output[:, 0] if self.classes is None else np.asarray(self.classes[np.argmax(output, axis=1)])
+
+    def expected_output(self, X: Any, predictor: Predictor = "ensemble") -> FloatArray:
+        """Return the class probabilities, or the expected target in a single column.
 
         Parameters
         ----------
-        box : int
-            Number of the box; 0 is the root.
-        splits_left : int, optional
-            How much depth is left below the box, if `max_depth` limits it; by default as much as there can be.
+        X : array or data frame of shape (n_rows, n_features)
+            In the original units.
+        predictor : {"ensemble", "map"}
+            The average over all trees, weighed by their posterior probability, or the answer of the most probable tree.
+            Neither builds a tree.
         """
-        level = self._level(box, splits_left)
-        total = self._sums.level(level)[box]
-        stop = float(np.exp(self._log_leaf[box] - total))
-        if self.max_depth is not None and level == 0:
-            return stop, np.empty(0)
-        splits = slice(self.graph.splits_of(box).start, self.graph.splits_of(box).stop)
-        below = self._sums.level(level if self.max_depth is None else level - 1)
-        left, right = self.graph.core.left[splits], self.graph.core.right[splits]
-        return stop, np.exp(below[left] + below[right] + self.prior.log_split - total)
+        return self._rows(X).moments(predictor)[0].mean
+
+    def output_and_std(self, X: Any, predictor: Predictor = "ensemble") -> tuple[FloatArray, FloatArray]:
+        """Return the expected outputs and their posterior standard deviations."""
+        (mean, within, _), between = self._rows(X).moments(predictor)
+        return mean, np.sqrt(between + within)
+
+    def target_and_std(self, X: Any, predictor: Predictor = "ensemble") -> tuple[FloatArray, FloatArray]:
+        """Return the expected target of each row, and the standard deviation of a new one. For regression."""
+        (mean, within, noise), between = self._rows(X).moments(predictor)
+        return mean[:, 0], np.sqrt(between + within + noise)[:, 0]
+
+    def uncertainty(self, X: Any, level: float = 0.95, predictor: Predictor = "ensemble") -> Uncertainty:
+        """Say how sure the prediction of each row is, see `Uncertainty`.
+
+        Parameters
+        ----------
+        X : array or data frame of shape (n_rows, n_features)
+        level : float
+            Probability of the credible intervals, between 0 and 1.
+        predictor : {"ensemble", "map"}
+            Whose prediction: with "map", as if the most probable tree were known to be the right one.
+        """
+        level = _as_level(level)
+        rows = self._rows(X)
+        (mean, within, noise), between = rows.moments(predictor)
+        low, high = np.empty_like(mean), np.empty_like(mean)
+        for part, mixtures in rows.mixtures(predictor):
+            for output in range(mean.shape[1]):
+                low[part, output] = mixtures.output_quantile((1 - level) / 2, output)
+                high[part, output] = mixtures.output_quantile((1 + level) / 2, output)
+        return Uncertainty(mean, np.sqrt(between + within), low, high, level, between, within, noise)
+
+    def predict_interval(self, X: Any, level: float = 0.95, predictor: Predictor = "ensemble") -> FloatArray:
+        """Return the central interval that holds the next target of each row with probability `level`.
+
+        For regression only; of shape (n_rows, 2). For counts the probability is at least `level`.
+        """
+        if self.classes is not None:
+            raise InvalidModelError("classes have no order, so there is no interval of them; use predict_proba")
+        level = _as_level(level)
+        parts = [
+            np.column_stack([mixtures.target_quantile((1 - level) / 2), mixtures.target_quantile((1 + level) / 2)])
+            for _, mixtures in self._rows(X).mixtures(predictor)
+        ]
+        return np.concatenate([np.empty((0, 2)), *parts])
+
+    def log_predictive(self, X: Any, y: npt.ArrayLike, predictor: Predictor = "ensemble") -> FloatArray:
+        """Return the log probability (for numbers: the log density) of one target for each row."""
+        rows = self._rows(X)
+        targets = as_targets(y, self.classes, len(rows))
+        result = np.empty(len(rows))
+        for part, mixtures in rows.mixtures(predictor):
+            result[part] = mixtures.log_density(targets[part])
+        return result
+
+    def sample_paths(self, X: Any, n: int, random_state: RandomState = None) -> Paths:
+        """Follow each row through `n` independent random trees, without building them (algorithm 1 of the paper).
+
+        Parameters
+        ----------
+        X : array or data frame of shape (n_rows, n_features)
+        n : int
+            Paths a row.
+        random_state : int, numpy Generator or RandomState, or None
+            As in `sample`: the i-th path of the k-th row is always the same.
+        """
+        n = as_whole(n, "n", "a whole number of paths, zero or more", least=0)
+        rows = self._rows(X)
+        boxes, uniforms = rows.walk_randomly(n, _seed(random_state))
+        statistics = self.graph.core.statistics[boxes]
+        y: npt.NDArray[Any] = self.leaf.target_quantile(uniforms, statistics)
+        if self.classes is not None:
+            y = self.classes[y.astype(np.intp)]
+        shape = len(rows), n
+        return Paths(boxes.reshape(shape), statistics.reshape(*shape, -1), y.reshape(shape))
 
     # -- variations ---------------------------------------------------------------------------------------------------
 
-    def with_prior(self, log_phi: float) -> Posterior:
-        """Return the posterior under another prior, over the same graph."""
-        other = self._with(prior=LeafCountPrior(log_phi))
+    def with_prior(self, prior: TreePrior | float | None = None, *, log_phi: float | None = None) -> Posterior:
+        """Return the posterior under another prior, over the same graph: any, or the leaf-count prior by `log_phi`."""
+        if (prior is None) == (log_phi is None):
+            raise InvalidModelError("give either a prior or log_phi")
+        given = log_phi if prior is None else prior
+        other = self._with(prior=given if isinstance(given, TreePrior) else LeafCountPrior(given))  # type: ignore[arg-type]
         other.__dict__["_log_leaf"] = self._log_leaf
         return other
 
-    def with_leaf(self, alpha: float | Sequence[float]) -> Posterior:
-        """Return the posterior under another leaf model, over the same graph."""
-        return self._with(leaf=DirichletLeaf.for_classes(alpha, len(self.classes)))
+    def with_leaf(
+        self, leaf: LeafModel | float | Sequence[float] | None = None, *, alpha: float | Sequence[float] | None = None
+    ) -> Posterior:
+        """Return the posterior under another leaf model, over the same graph: any, or Dirichlet leaves by `alpha`."""
+        if (leaf is None) == (alpha is None):
+            raise InvalidModelError("give either a leaf model or alpha")
+        given = alpha if leaf is None else leaf
+        if isinstance(given, LeafModel):
+            return self._with(leaf=given)
+        if self.classes is None:
+            raise InvalidModelError(f"alpha={given!r} is for classes; give a leaf model instead")
+        return self._with(leaf=DirichletLeaf.for_classes(given, len(self.classes)))  # type: ignore[arg-type]
 
     # -- within -------------------------------------------------------------------------------------------------------
 
@@ -217,48 +318,50 @@ class Posterior:
         return self.leaf.log_marginal(self.graph.core.statistics, self._n_workers)
 
     @cached_property
-    def _sums(self) -> _core.Values:
-        return _core.sweep_log_sum(self.graph.core, self._log_leaf, self.prior.log_split, self._n_workers)
+    def _depths(self) -> _core.Depths:
+        return _core.Depths(self.graph.core, self.prior.core, self._n_workers)
+
+    @cached_property
+    def _sums(self) -> FloatArray:
+        parts = self.graph.core, self._depths, self.prior.core
+        return np.asarray(_core.sweep_log_sum(*parts, self._log_leaf, self._n_workers))
+
+    def _native_grammar(self, predictor: Predictor) -> _core.Grammar:
+        parts = self.graph.core, self._depths, self.prior.core
+        values = self._sums
+        if predictor == "map":
+            values = np.asarray(_core.sweep_maximum(*parts, self._log_leaf, self._n_workers))
+        return _core.Grammar(*parts, self._log_leaf, values)
+
+    @cached_property
+    def _routing(self) -> Routing:
+        return Routing(self.grid, self.graph.tests)
+
+    def _log_sum_over_trees(self, prior: TreePrior) -> float:
+        depths = _core.Depths(self.graph.core, prior.core, self._n_workers)
+        return float(_core.sweep_log_sum(self.graph.core, depths, prior.core, None, self._n_workers)[0])
+
+    def _n_splits(self, box: int, depth: int) -> int:
+        return 0 if depth == self.max_depth else len(self.graph.splits_of(box))
+
+    def _cells_on_the_left(self, tree: Tree, node: int, cells: npt.NDArray[np.intp]) -> npt.NDArray[np.bool_] | None:
+        """Tell which cells a node of a tree sends left; None if its threshold cuts through one of them."""
+        feature = int(tree.feature[node])
+        codes = self.graph.cells.codes[cells, feature]
+        return self.grid.codes_on_the_left(
+            feature, codes, tree.threshold[node], int(tree.category[node]), bool(tree.missing_left[node])
+        )
+
+    @property
+    def _tree_maker(self) -> TreeMaker:
+        return TreeMaker(self.graph, self.leaf, self._routing, self.classes, self.log_score)
+
+    def _rows(self, X: Any) -> Rows:
+        positions = self._routing.positions(X)
+        return Rows(positions, self.graph, self.leaf, self._routing, self._native_grammar, self._n_workers)
 
     def _with(self, **changes: Any) -> Posterior:
         return Posterior(**{**self.__getstate__(), **changes})
-
-    def _level(self, box: int, splits_left: int | None) -> int:
-        if not 0 <= box < self.n_boxes:
-            raise InvalidModelError(f"box={box} is not one of the {self.n_boxes:,} boxes")
-        if self.max_depth is None:
-            return 0
-        highest = max(level for level in range(self.max_depth + 1) if box < len(self._sums.level(level)))
-        if splits_left is not None and not 0 <= splits_left <= highest:
-            raise InvalidModelError(f"splits_left={splits_left} must lie between 0 and {highest} for this box")
-        return highest if splits_left is None else splits_left
-
-    def _trees(self, derivations: _core.Derivations) -> Iterator[Tree]:
-        """Build the derived trees; equal ones once."""
-        made: dict[bytes, Tree] = {}
-        ends = derivations.tree_ends
-        begin = 0
-        for end, log_weight in zip(ends, derivations.log_weight, strict=True):
-            nodes, begin = slice(begin, int(end)), int(end)
-            key = derivations.box[nodes].tobytes() + derivations.feature[nodes].tobytes()
-            if key not in made:
-                made[key] = self._tree(derivations, nodes, float(log_weight) - self.log_score)
-            yield made[key]
-
-    def _tree(self, derivations: _core.Derivations, nodes: slice, log_probability: float) -> Tree:
-        feature, right = derivations.feature[nodes], derivations.right[nodes]
-        statistics = self.graph.core.statistics[derivations.box[nodes]]
-        return Tree(
-            feature=feature,
-            threshold=self.grid.thresholds(feature, derivations.lower[nodes], derivations.upper[nodes]),
-            left=np.where(feature < 0, NO_CHILD, np.arange(1, len(feature) + 1)),
-            right=right,
-            statistics=statistics,
-            predictive=self.leaf.predictive(statistics),
-            feature_names=self.grid.feature_names,
-            classes=self.classes,
-            log_probability=log_probability,
-        )
 
     def __getstate__(self) -> dict[str, Any]:
         """Return what defines the posterior; sweeps are cheap to repeat."""
@@ -273,6 +376,13 @@ class Posterior:
             f"({self.graph.cells.n_cells:,} cells, {self.n_boxes:,} boxes, {self.n_splits:,} splits): "
             f"log evidence {self.log_evidence:.4f}, {self.prior}, {self.leaf}>"
         )
+
+
+def _as_level(level: float) -> float:
+    number = as_number(level, "level", "a probability between 0 and 1", above=0)
+    if number >= 1:
+        raise InvalidModelError(f"level={level!r} must be a probability between 0 and 1")
+    return number
 
 
 def _seed(random_state: RandomState) -> int:

@@ -3,45 +3,77 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from bcart.errors import InvalidDataError, InvalidModelError
-from bcart.parse import FloatArray, as_floats
+from bcart.errors import InvalidModelError
+from bcart.parse import FloatArray
+from bcart.tables import Labels, as_numbers
 
 IntArray = npt.NDArray[np.int32]
+BoolArray = npt.NDArray[np.bool_]
 
 NO_CHILD = -1
+_NOT_GIVEN: Any = None
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Tree:
-    """A classification tree with the evidence in each of its nodes.
+    """A decision tree with the evidence in each of its nodes.
+
+    A node asks one of three questions, and a row goes left if the answer is yes: is a number below a threshold, is a
+    label a certain one (`category`), is the value missing (then the threshold is minus infinity and `missing_left`
+    holds). Labels that were never seen are not the one asked for, and go right.
 
     Parameters
     ----------
     feature : array of shape (n_nodes,)
         Index of the feature that a node tests, -1 for a leaf.
     threshold : array of shape (n_nodes,)
-        A row goes left when ``x[feature] < threshold``; NaN for a leaf.
+        A row goes left when ``x[feature] < threshold``; NaN for a leaf, and for a test of a label.
     left, right : arrays of shape (n_nodes,)
         Children, -1 for a leaf.
-    statistics : array of shape (n_nodes, n_classes)
-        Weighted class counts of the training rows in each node.
-    predictive : array of shape (n_nodes, n_classes)
-        Posterior predictive class probabilities, were the node a leaf.
+    statistics : array of shape (n_nodes, n_statistics)
+        Sums over the training rows in each node, such as weighted class counts.
+    predictive : array of shape (n_nodes, n_outputs)
+        What a node would predict, were it a leaf: class probabilities, or the expected target.
     feature_names : tuple of str
-    classes : array of shape (n_classes,)
+    classes : array of shape (n_classes,), or None for regression
+    categories : tuple with the labels of each nominal feature, and None for each numeric one
+    category : array of shape (n_nodes,)
+        Place of the label that a node asks for among the feature's categories, -1 where it asks for none.
+    missing_left : array of shape (n_nodes,)
+        Whether missing values go left.
+    saw_missing : array of shape (n_nodes,)
+        Whether the data said so; where a node's training rows had no missing value on its feature, the heavier side
+        takes them.
+    n_rows : array of shape (n_nodes,)
+        Weight of the training rows in each node.
+    std : array of shape (n_nodes,)
+        Standard deviation of the target that a node would predict, for regression.
     log_probability : float
         Log posterior probability of the tree under the posterior it came from.
 
     Notes
     -----
     Two trees are equal, and hash alike, when they make the same tests in the same places.
+
+    Examples
+    --------
+    >>> tree = Tree(feature=[0, -1, -1], threshold=[2.5, float("nan"), float("nan")], left=[1, -1, -1],
+    ...             right=[2, -1, -1], statistics=[[3, 3], [3, 0], [0, 3]],
+    ...             predictive=[[0.5, 0.5], [0.8, 0.2], [0.2, 0.8]], feature_names=("dose",), classes=["ill", "well"])
+    >>> print(tree)
+    Tree with 2 leaves, depth 1
+    dose < 2.5
+    ├─ yes: ill  p=0.800  (ill: 3, well: 0)
+    └─ no:  well  p=0.800  (ill: 0, well: 3)
+    >>> tree.predict([[1.0], [3.0]]).tolist()
+    ['ill', 'well']
     """
 
     feature: IntArray
@@ -51,25 +83,40 @@ class Tree:
     statistics: FloatArray
     predictive: FloatArray
     feature_names: tuple[str, ...]
-    classes: npt.NDArray[np.generic]
-    log_probability: float = field(default=float("nan"))
+    classes: npt.NDArray[np.generic] | None = None
+    categories: tuple[Labels | None, ...] = ()
+    category: IntArray = _NOT_GIVEN
+    missing_left: BoolArray = _NOT_GIVEN
+    saw_missing: BoolArray = _NOT_GIVEN
+    n_rows: FloatArray = _NOT_GIVEN
+    std: FloatArray = _NOT_GIVEN
+    log_probability: float = float("nan")
 
     def __post_init__(self) -> None:
-        for name, dtype in _ARRAY_TYPES.items():
-            array: npt.NDArray[np.generic] = np.array(getattr(self, name), dtype=dtype, order="C")
+        n_nodes = len(self.feature)
+        for name, (dtype, default) in _ARRAYS.items():
+            given = getattr(self, name)
+            array: npt.NDArray[Any] = (
+                np.full(n_nodes, default, dtype) if given is None else np.array(given, dtype=dtype, order="C")
+            )
             array.flags.writeable = False
             object.__setattr__(self, name, array)
+        if self.classes is not None:
+            object.__setattr__(self, "classes", np.asarray(self.classes))
+        object.__setattr__(self, "categories", tuple(self.categories) or (None,) * len(self.feature_names))
         self._check_shape()
 
     def _check_shape(self) -> None:
-        n_nodes, n_classes = len(self.feature), len(self.classes)
-        per_node: tuple[npt.NDArray[Any], ...] = (self.threshold, self.left, self.right)
+        n_nodes = len(self.feature)
         is_split = self.feature >= 0
         nodes = np.arange(n_nodes)
+        n_outputs = self.predictive.shape[-1] if self.classes is None else len(self.classes)
         if (
             n_nodes == 0
-            or any(len(array) != n_nodes for array in per_node)
-            or not self.statistics.shape == self.predictive.shape == (n_nodes, n_classes)
+            or any(len(getattr(self, name)) != n_nodes for name in _ARRAYS)
+            or self.statistics.ndim != 2
+            or self.predictive.shape != (n_nodes, n_outputs)
+            or len(self.categories) != len(self.feature_names)
             or (self.feature >= len(self.feature_names)).any()
             or (self.left[is_split] != nodes[is_split] + 1).any()
             or (self.right[is_split] <= self.left[is_split]).any()
@@ -97,40 +144,35 @@ class Tree:
 
     def apply(self, X: npt.ArrayLike) -> npt.NDArray[np.int64]:
         """Return the leaf that each row of `X` falls into, as a node number."""
-        rows = self._as_rows(X)
+        rows = as_numbers(X, self.feature_names, self.categories)
         node = np.zeros(len(rows), dtype=np.int64)
         for _ in range(self.depth):
             active = np.flatnonzero(self.feature[node] >= 0)
             here = node[active]
-            goes_left = rows[active, self.feature[here]] < self.threshold[here]
+            goes_left = self._answers(here, rows[active, self.feature[here]])
             node[active] = np.where(goes_left, self.left[here], self.right[here])
         return node
 
+    def _answers(self, nodes: npt.NDArray[np.int64], values: FloatArray) -> BoolArray:
+        """Tell for each node whether its value goes left."""
+        is_label = self.category[nodes] >= 0
+        known = np.where(is_label, values == self.category[nodes], values < self.threshold[nodes])
+        return np.where(np.isnan(values), self.missing_left[nodes], known)
+
     def predict_proba(self, X: npt.ArrayLike) -> FloatArray:
         """Return the predictive class probabilities of the leaf that each row falls into."""
+        if self.classes is None:
+            raise InvalidModelError("a regression tree has no class probabilities; use predict")
         return self.predictive[self.apply(X)]
 
     def predict(self, X: npt.ArrayLike) -> npt.NDArray[np.generic]:
-        """Return the most probable class of each row; the first of equals."""
-        return np.asarray(self.classes[np.argmax(self.predict_proba(X), axis=1)])
-
-    def _as_rows(self, X: npt.ArrayLike) -> FloatArray:
-        rows = as_floats(X, "X")
-        if rows.ndim != 2 or rows.shape[1] != len(self.feature_names):
-            raise InvalidDataError(
-                f"the tree was made from {len(self.feature_names)} features "
-                f"({', '.join(self.feature_names)}), but X has shape {rows.shape}"
-            )
-        if np.isnan(rows).any():
-            column = int(np.flatnonzero(np.isnan(rows).any(axis=0))[0])
-            raise InvalidDataError(
-                f"column {self.feature_names[column]!r} contains NaN; fill in or drop missing values"
-            )
-        return rows
+        """Return the most probable class of each row, the first of equals; or the expected target."""
+        predictive = self.predictive[self.apply(X)]
+        return predictive[:, 0] if self.classes is None else np.asarray(self.classes[np.argmax(predictive, axis=1)])
 
     @cached_property
-    def _structure(self) -> tuple[bytes, bytes]:
-        return self.feature.tobytes(), self.threshold.tobytes()
+    def _structure(self) -> tuple[bytes, ...]:
+        return tuple(getattr(self, name).tobytes() for name in ("feature", "threshold", "category", "missing_left"))
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Tree):
@@ -158,29 +200,49 @@ class Tree:
             if self.feature[node] < 0:
                 yield lead + self._describe_leaf(node)
                 continue
-            yield f"{lead}{self.feature_names[self.feature[node]]} < {self.threshold[node]:.10g}"
+            yield lead + self.describe_test(node)
             waiting.append((self.right[node], f"{indent}└─ no:  ", f"{indent}   "))
             waiting.append((self.left[node], f"{indent}├─ yes: ", f"{indent}│  "))
 
+    def describe_test(self, node: int) -> str:
+        """Write the question that a node asks; yes goes left."""
+        feature = int(self.feature[node])
+        name, labels = self.feature_names[feature], self.categories[feature]
+        if labels is not None and self.category[node] >= 0:
+            return f"{name} is {labels[self.category[node]]}"
+        if self.threshold[node] == -np.inf:
+            return f"{name} is missing"
+        missing = " or missing" if self.missing_left[node] and self.saw_missing[node] else ""
+        return f"{name} < {self.threshold[node]:.10g}{missing}"
+
     def _describe_leaf(self, node: int) -> str:
+        if self.classes is None:
+            return f"{self.predictive[node, 0]:.6g} ± {self.std[node]:.3g}  (n = {self.n_rows[node]:,.10g})"
+        return self._describe_classes(self.classes, self.statistics[node], self.predictive[node])
+
+    @staticmethod
+    def _describe_classes(classes: npt.NDArray[np.generic], counts: FloatArray, chances: FloatArray) -> str:
         """Name the most probable class and its probability, then counts (and all probabilities, if more than two)."""
-        counts, chances = self.statistics[node], self.predictive[node]
         best = int(np.argmax(chances))
         shown = np.sort(np.argsort(-chances, kind="stable")[:_MOST_CLASSES])
-        listed = ", ".join(f"{self.classes[c]}: {counts[c]:,.10g}" for c in shown)
+        listed = ", ".join(f"{classes[c]}: {counts[c]:,.10g}" for c in shown)
         if len(counts) > 2:
             listed += "; p = " + ", ".join(f"{chances[c]:.3f}" for c in shown)
         more = ", …" if len(counts) > _MOST_CLASSES else ""
-        return f"{self.classes[best]}  p={chances[best]:.3f}  ({listed}{more})"
+        return f"{classes[best]}  p={chances[best]:.3f}  ({listed}{more})"
 
 
 _MOST_CLASSES = 5  # that a leaf names when it is printed
-_ARRAY_TYPES: dict[str, type | None] = {
-    "feature": np.int32,
-    "threshold": np.float64,
-    "left": np.int32,
-    "right": np.int32,
-    "statistics": np.float64,
-    "predictive": np.float64,
-    "classes": None,
+_ARRAYS: dict[str, tuple[type, float]] = {  # with what stands for an array that is not given
+    "feature": (np.int32, NO_CHILD),
+    "threshold": (np.float64, np.nan),
+    "left": (np.int32, NO_CHILD),
+    "right": (np.int32, NO_CHILD),
+    "statistics": (np.float64, 0),
+    "predictive": (np.float64, 0),
+    "category": (np.int32, -1),
+    "missing_left": (np.bool_, False),
+    "saw_missing": (np.bool_, False),
+    "n_rows": (np.float64, np.nan),
+    "std": (np.float64, np.nan),
 }

@@ -11,6 +11,10 @@ namespace bcart {
 using Code = std::uint8_t;
 using Cell = std::uint32_t;
 
+// What the codes of a feature mean. Those of numeric features are in ascending order of the values; code 0 of an
+// optional feature stands for a missing value, and the rest is as if it were numeric. Nominal codes have no order.
+enum class Kind : std::uint8_t { numeric = 0, optional = 1, nominal = 2 };
+
 // Distinct rows of bin codes (row-major) with their leaf statistics and weights; borrowed for the time of a build.
 struct Cells {
   std::size_t n_cells = 0;
@@ -19,7 +23,8 @@ struct Cells {
   const Code* codes = nullptr;
   const double* statistics = nullptr;
   const double* weights = nullptr;
-  std::vector<std::size_t> n_bins;  // per feature
+  std::vector<std::size_t> n_bins;  // per feature: number of codes
+  std::vector<Kind> kinds;          // per feature
 
   const Code* row(Cell cell) const { return codes + cell * n_features; }
 };

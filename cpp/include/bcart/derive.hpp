@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "bcart/graph.hpp"
-#include "bcart/sweep.hpp"
+#include "bcart/grammar.hpp"
+#include "bcart/random.hpp"
 #include "bcart/workers.hpp"
 
 namespace bcart {
@@ -16,21 +16,26 @@ struct Derivations {
   static constexpr std::int32_t kLeaf = -1;
 
   std::vector<std::uint64_t> tree_ends;  // in nodes
-  std::vector<double> log_weight;        // of each tree: leaves times splits, not normalised
+  std::vector<double> log_weight;        // of each tree: leaves times prior, not normalised
   std::vector<BoxId> box;                // of each node, as all below
-  std::vector<std::int32_t> feature;     // kLeaf if it is one
-  std::vector<std::int32_t> lower;       // the test's codes, see Test
-  std::vector<std::int32_t> upper;
-  std::vector<std::int32_t> right;  // within its tree; the left child is the next node
+  std::vector<std::int64_t> test;        // its number, or kLeaf
+  std::vector<std::int32_t> right;       // within its tree; the left child is the next node
 
   void append(const Derivations& more);
 };
 
-// Stops before it splits, and takes the first split of equals (up to rounding): maxima come from sweep<Maximum>.
-Derivations derive_best(const Graph& graph, const double* log_leaf, const Values& maxima, double log_split);
+// Which split a box makes, if it does not stop.
+inline constexpr std::size_t kStop = ~std::size_t{0};
+
+// Stops before it splits, and takes the first split of equals (up to rounding): values come from sweep<Maximum>.
+std::size_t best_rule(const Grammar& grammar, std::size_t box, std::size_t depth);
+
+// Takes each rule with its probability: values come from sweep<LogSum>.
+std::size_t random_rule(const Grammar& grammar, std::size_t box, std::size_t depth, Random& random);
+
+Derivations derive_best(const Grammar& grammar);
 
 // The first n trees of the infinite sequence that belongs to the seed.
-Derivations derive_samples(const Graph& graph, const double* log_leaf, const Values& sums, double log_split,
-                           std::uint64_t seed, std::size_t n, Workers& workers);
+Derivations derive_samples(const Grammar& grammar, std::uint64_t seed, std::size_t n, Workers& workers);
 
 }  // namespace bcart

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -44,14 +45,13 @@ class TestArray {
 // Why the build stopped adding layers.
 enum class Ending : int { complete = 0, max_depth = 1, memory = 2, time = 3, system = 4 };
 
-// Box 0 is the root. Where depth is limited, boxes stand in breadth-first order of discovery, layer by layer; in a
-// graph of all trees they are sorted by cell count, the largest first, so that parents come before children. The splits
-// of a box are consecutive.
+// Boxes are sorted by cell count, the largest first: box 0 is the root, and parents come before children. The splits of
+// a box are consecutive.
 struct Graph {
-  std::vector<std::size_t> n_bins;
+  std::vector<std::size_t> n_bins;  // of each feature, as the next
+  std::vector<Kind> kinds;
   std::size_t n_statistics = 0;
-  std::vector<std::size_t> layer_ends;  // boxes first reached by at most t splits
-  Array<std::uint64_t> first_split;     // of each box, as the next three
+  Array<std::uint64_t> first_split;  // of each box, as the next three
   Array<std::uint32_t> n_splits_of;
   Array<std::uint32_t> n_cells;
   Array<double> statistics;  // n_boxes x n_statistics
@@ -65,23 +65,37 @@ struct Graph {
   std::size_t n_boxes() const { return n_cells.size(); }
   std::size_t n_splits() const { return left.size(); }
   std::size_t last_split(std::size_t box) const { return first_split[box] + n_splits_of[box]; }
-  // Number of arrays of values a sweep makes: one, or one for each remaining depth.
-  std::size_t n_levels() const { return max_depth ? *max_depth + 1 : 1; }
-  // Boxes that can have `level` splits left below them.
-  std::size_t level_size(std::size_t level) const {
-    if (!max_depth) return n_boxes();
-    return layer_ends[std::min(*max_depth - level, layer_ends.size() - 1)];
+
+  // Calls visit(begin, end) for the boxes of each cell count, the largest first; or the smallest first.
+  template <class Visit>
+  void for_each_size(const Visit& visit) const {
+    for (std::size_t begin = 0; begin < n_boxes();) {
+      const std::uint32_t* next =
+          std::upper_bound(n_cells.begin() + begin, n_cells.end(), n_cells[begin], std::greater());
+      const auto end = static_cast<std::size_t>(next - n_cells.begin());
+      visit(begin, end);
+      begin = end;
+    }
   }
-  // Values of a box's children stand one level lower when depth is limited.
-  std::size_t child_level(std::size_t level) const { return max_depth ? level - 1 : level; }
+  template <class Visit>
+  void for_each_size_upward(const Visit& visit) const {
+    for (std::size_t end = n_boxes(); end > 0;) {
+      const std::uint32_t* first =
+          std::lower_bound(n_cells.begin(), n_cells.begin() + end, n_cells[end - 1], std::greater());
+      const auto begin = static_cast<std::size_t>(first - n_cells.begin());
+      visit(begin, end);
+      end = begin;
+    }
+  }
 
   void shrink_to_fit();
 
-  // Boxes by falling cell count, those of equal count in the order of their numbers.
-  Array<BoxId> boxes_by_size(Workers& workers) const;
-
-  // Renumbers boxes by cell count. The small ones, which are asked for most, then share cache lines.
+  // Renumbers boxes by falling cell count, those of equal count in the order of their numbers. The small ones, which
+  // are asked for most, then share cache lines.
   void sort_by_size(Workers& workers);
+
+ private:
+  Array<BoxId> boxes_by_size(Workers& workers) const;
 };
 
 }  // namespace bcart

@@ -1,4 +1,5 @@
-// Random numbers that depend on nothing but a seed and a place: the k-th draw of the i-th tree is always the same.
+// Random numbers that depend on nothing but a seed and a place: the k-th draw of the i-th tree (or of the i-th path of
+// a query) is always the same.
 #pragma once
 
 #include <cstdint>
@@ -8,11 +9,13 @@ namespace bcart {
 // Philox 4x32-10 (Salmon, Moraes, Dror, Shaw 2011), a counter-based generator.
 class Random {
  public:
-  Random(std::uint64_t seed, std::uint64_t stream) : seed_(seed), stream_(stream) {}
+  // Streams of other branches have nothing in common; trees are drawn from branch 0.
+  Random(std::uint64_t seed, std::uint64_t stream, std::uint32_t branch = 0)
+      : seed_(seed), stream_(stream), branch_(branch) {}
 
   // Uniform in [0, 1), with 53 random bits.
   double uniform() {
-    std::uint32_t x[4] = {low(draw_), high(draw_), low(stream_), high(stream_)};
+    std::uint32_t x[4] = {draw_, branch_, low(stream_), high(stream_)};
     std::uint32_t key[2] = {low(seed_), high(seed_)};
     for (int round = 0; round < 10; ++round) {
       const std::uint64_t a = std::uint64_t{0xD2511F53} * x[0];
@@ -33,7 +36,8 @@ class Random {
 
   std::uint64_t seed_;
   std::uint64_t stream_;
-  std::uint64_t draw_ = 0;
+  std::uint32_t branch_;
+  std::uint32_t draw_ = 0;
 };
 
 }  // namespace bcart

@@ -60,14 +60,27 @@ class SplitRules {
  private:
   friend class SplitFinder;
 
-  std::size_t first_bin(std::size_t feature) const { return first_cut_[feature] + feature; }
+  // Asks whether the code of a feature lies between two bounds, both included.
+  struct Cut {
+    std::uint32_t feature;
+    Form form;
+    std::uint32_t first;
+    std::uint32_t last;
+    std::size_t block_end;  // of the cuts of this form
+  };
+
+  void add_cuts(std::size_t feature, Form form, std::uint32_t first, std::uint32_t begin, std::uint32_t end);
+  void list_cuts(std::size_t feature);
+  void write_answers();
+  std::size_t n_cuts() const { return cuts_.size(); }
 
   const Cells& cells_;
   Family family_;
   std::vector<Fingerprint> fingerprints_;
-  std::size_t n_cuts_ = 0;              // a cut (f, c) asks: code of f <= c, for each c but the last
-  std::vector<std::size_t> first_cut_;  // of each feature, and the end
-  std::vector<std::uint32_t> feature_of_cut_;
+  std::vector<Cut> cuts_;               // in the order of the representatives
+  std::vector<std::size_t> first_cut_;  // of each feature
+  std::vector<std::size_t> first_bin_;  // of each feature, and the end
+  std::size_t cuts_per_cell_ = 0;       // bounds the ways to divide a box, for each of its cells
   std::size_t n_words_ = 0;             // 64-bit words of cut answers per cell
   std::vector<std::uint64_t> answers_;  // bit k of a cell's words: its answer to cut k
   bool checks_leaf_weight_ = false;
@@ -105,7 +118,12 @@ class SplitFinder {
   void add_up_subsets(std::span<const Cell> box);
   std::size_t list_cuts_of_tiny(std::uint64_t all);
   std::size_t list_cuts(std::uint64_t all);
+  Test test_of(std::size_t cut) const;
   void append(std::uint64_t mask, std::uint64_t all, const Test& test, std::vector<Split>& splits) const;
+  void list_gaps(std::span<const Cell> box, std::uint32_t feature, Form form, std::vector<Split>& splits);
+  void list_codes(std::span<const Cell> box, std::uint32_t feature, std::vector<Split>& splits);
+  void append(std::span<const Cell> box, const Test& test, const BinSum& left, double right_weight,
+              std::vector<Split>& splits);
 
   const SplitRules& rules_;
   SeenSides<Fingerprint> seen_;

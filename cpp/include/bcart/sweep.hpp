@@ -5,7 +5,9 @@
 #include <vector>
 
 #include "bcart/array.hpp"
+#include "bcart/depths.hpp"
 #include "bcart/graph.hpp"
+#include "bcart/prior.hpp"
 #include "bcart/workers.hpp"
 
 namespace bcart {
@@ -25,20 +27,12 @@ struct Maximum {
   static void reduce(Terms& terms, double* values);
 };
 
-// The value of every box: one array, or one for each remaining depth (see Graph::n_levels).
-struct Values {
-  Values() = default;
-  Values(Values&&) = default;  // move-only: a vector of move-only arrays claims to be copyable
-
-  std::vector<Array<double>> levels;
-  double root() const { return levels.back()[0]; }
-};
-
-// log_leaf holds one value a box, or is null if every leaf counts 1.
+// log_leaf holds one value a box, or is null if every leaf counts 1. Returns one value a place.
 template <class Addition>
-Values sweep(const Graph& graph, const double* log_leaf, double log_split, Workers& workers);
+Array<double> sweep(const Graph& graph, const Depths& depths, const TreePrior& prior, const double* log_leaf,
+                    Workers& workers);
 
-extern template Values sweep<LogSum>(const Graph&, const double*, double, Workers&);
-extern template Values sweep<Maximum>(const Graph&, const double*, double, Workers&);
+extern template Array<double> sweep<LogSum>(const Graph&, const Depths&, const TreePrior&, const double*, Workers&);
+extern template Array<double> sweep<Maximum>(const Graph&, const Depths&, const TreePrior&, const double*, Workers&);
 
 }  // namespace bcart

@@ -4,44 +4,100 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 #include <vector>
+
+#include "bcart/cells.hpp"
 
 namespace bcart {
 
-// "The code of `feature` is at most `lower`", in a box where `upper` is the next code that occurs. The gap between the
-// two decides where the threshold lies in the original units.
+// What a test asks; cells for which it holds go left. A box without missing values cannot tell where they would go.
+enum class Form : std::uint8_t {
+  below = 0,          // the code is at most `lower`, and no cell of the box has a missing value
+  missing_left = 1,   // the code is at most `lower`, or the value is missing
+  missing_right = 2,  // the code is at most `lower`, and the value is not missing
+  is_missing = 3,
+  equals = 4,  // the code is `lower`
+};
+
+// In the box of the test, `upper` is the next code after `lower` that occurs. The gap between the two decides where the
+// threshold lies in the original units. Forms without a threshold have lower == upper.
 struct Test {
   std::uint32_t feature = 0;
+  Form form = Form::below;
   std::uint32_t lower = 0;
   std::uint32_t upper = 0;
+
+  // The codes that go left are consecutive: from here to `lower`.
+  std::uint32_t first() const { return form == Form::equals ? lower : form == Form::missing_right ? 1 : 0; }
+  bool is_left(std::uint32_t code) const { return code - first() <= lower - first(); }
   friend bool operator==(const Test&, const Test&) = default;
 };
 
 // A one-to-one map between tests and 0, 1, ..., size() - 1, so that most problems need two bytes for a test.
 class TestNumbers {
  public:
-  explicit TestNumbers(const std::vector<std::size_t>& n_bins) : offsets_(n_bins.size() + 1, 0) {
-    for (std::size_t f = 0; f < n_bins.size(); ++f) offsets_[f + 1] = offsets_[f] + n_bins[f] * (n_bins[f] - 1) / 2;
+  TestNumbers(std::vector<std::size_t> n_bins, std::vector<Kind> kinds)
+      : n_bins_(std::move(n_bins)), kinds_(std::move(kinds)), offsets_(n_bins_.size() + 1, 0) {
+    for (std::size_t f = 0; f < n_bins_.size(); ++f) offsets_[f + 1] = offsets_[f] + n_tests(f);
   }
 
   std::size_t size() const { return offsets_.back(); }
 
   std::uint32_t number(const Test& test) const {
-    return static_cast<std::uint32_t>(offsets_[test.feature] + below(test.upper) + test.lower);
+    std::size_t number = offsets_[test.feature];
+    switch (kinds_[test.feature]) {
+      case Kind::numeric:
+        number += pair(test.lower, test.upper);
+        break;
+      case Kind::nominal:
+        number += test.lower;
+        break;
+      case Kind::optional:
+        if (test.form == Form::is_missing) break;
+        number += 1 + n_gaps(test.feature) * static_cast<std::size_t>(test.form) + pair(test.lower - 1, test.upper - 1);
+    }
+    return static_cast<std::uint32_t>(number);
   }
 
   Test test(std::uint32_t number) const {
     const auto next = std::upper_bound(offsets_.begin(), offsets_.end(), std::size_t{number});
     const auto feature = static_cast<std::uint32_t>(next - offsets_.begin() - 1);
-    const std::size_t pair = number - offsets_[feature];
-    std::uint32_t upper = 1;
-    while (below(upper + 1) <= pair) ++upper;
-    return {feature, static_cast<std::uint32_t>(pair - below(upper)), upper};
+    const std::size_t rest = number - offsets_[feature];
+    if (kinds_[feature] == Kind::nominal) {
+      return {feature, Form::equals, static_cast<std::uint32_t>(rest), static_cast<std::uint32_t>(rest)};
+    }
+    if (kinds_[feature] == Kind::numeric) return gap_test(feature, Form::below, rest, 0);
+    if (rest == 0) return {feature, Form::is_missing, 0, 0};
+    return gap_test(feature, static_cast<Form>((rest - 1) / n_gaps(feature)), (rest - 1) % n_gaps(feature), 1);
   }
 
  private:
-  static std::size_t below(std::size_t upper) { return upper * (upper - 1) / 2; }
+  // Pairs (lower, upper) of codes of known values.
+  std::size_t n_gaps(std::size_t feature) const {
+    return pairs_below(kinds_[feature] == Kind::optional ? n_bins_[feature] - 1 : n_bins_[feature]);
+  }
+  std::size_t n_tests(std::size_t feature) const {
+    switch (kinds_[feature]) {
+      case Kind::nominal:
+        return n_bins_[feature];
+      case Kind::optional:
+        return 1 + 3 * n_gaps(feature);
+      default:
+        return n_gaps(feature);
+    }
+  }
+  static std::size_t pairs_below(std::size_t upper) { return upper * (upper - 1) / 2; }
+  static std::size_t pair(std::size_t lower, std::size_t upper) { return pairs_below(upper) + lower; }
+  static Test gap_test(std::uint32_t feature, Form form, std::size_t pair, std::uint32_t first_code) {
+    std::uint32_t upper = 1;
+    while (pairs_below(upper + 1) <= pair) ++upper;
+    const auto lower = static_cast<std::uint32_t>(pair - pairs_below(upper));
+    return {feature, form, lower + first_code, upper + first_code};
+  }
 
+  std::vector<std::size_t> n_bins_;
+  std::vector<Kind> kinds_;
   std::vector<std::size_t> offsets_;
 };
 

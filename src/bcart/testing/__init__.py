@@ -1,5 +1,6 @@
 """The slow, obviously right answers to check bcart against; `bcart.testing.strategies` needs hypothesis."""
 
-from bcart.testing.enumeration import EnumeratedPosterior, enumerate_posterior
+from bcart.testing.answers import EnumeratedPosterior, Uncertainty
+from bcart.testing.enumeration import enumerate_posterior
 
-__all__ = ["EnumeratedPosterior", "enumerate_posterior"]
+__all__ = ["EnumeratedPosterior", "Uncertainty", "enumerate_posterior"]

@@ -1,0 +1,90 @@
+#include "bcart/grammar.hpp"
+
+#include <nanobind/stl/optional.h>
+
+#include "bcart/derive.hpp"
+#include "bcart/sweep.hpp"
+#include "bindings.hpp"
+
+namespace bcart::bindings {
+namespace {
+
+using LogLeaf = std::optional<Input<double, 1>>;
+
+void make_depths(Depths* self, const Graph& graph, const TreePrior& prior, std::size_t n_workers) {
+  PythonMonitor monitor;
+  const nb::gil_scoped_release no_gil;
+  Workers workers(n_workers, monitor);
+  new (self) Depths(graph, prior.depends_on_depth(), workers);
+}
+
+template <class Addition>
+Output<double, 1> run_sweep(const Graph& graph, const Depths& depths, const TreePrior& prior, const LogLeaf& log_leaf,
+                            std::size_t n_workers) {
+  PythonMonitor monitor;
+  Array<double> values;
+  {
+    const nb::gil_scoped_release no_gil;
+    Workers workers(n_workers, monitor);
+    values = sweep<Addition>(graph, depths, prior, log_leaf ? log_leaf->data() : nullptr, workers);
+  }
+  return give(std::move(values));
+}
+
+void make_grammar(Grammar* self, const Graph& graph, const Depths& depths, const TreePrior& prior,
+                  const Input<double, 1>& log_leaf, const Input<double, 1>& values) {
+  new (self) Grammar{graph, depths, prior, log_leaf.data(), values.data()};
+}
+
+Derivations best(const Grammar& grammar) {
+  const nb::gil_scoped_release no_gil;
+  return derive_best(grammar);
+}
+
+Derivations samples(const Grammar& grammar, std::uint64_t seed, std::size_t n, std::size_t n_workers) {
+  PythonMonitor monitor;
+  const nb::gil_scoped_release no_gil;
+  Workers workers(n_workers, monitor);
+  return derive_samples(grammar, seed, n, workers);
+}
+
+}  // namespace
+
+void bind_grammar(nb::module_& module) {
+  using namespace nb::literals;
+
+  nb::class_<Depths>(module, "Depths")
+      .def("__init__", &make_depths, "graph"_a, "prior"_a, "n_workers"_a)
+      .def_prop_ro("is_flat", &Depths::is_flat)
+      .def_prop_ro("n_places", &Depths::n_places)
+      .def("place", &Depths::place, "box"_a, "depth"_a)
+      .def("first_depth", &Depths::first_depth, "box"_a)
+      .def(
+          "n_depths", [](const Depths& depths, std::size_t box) { return depths.end(box) - depths.begin(box); },
+          "box"_a);
+
+  module.def("sweep_log_sum", &run_sweep<LogSum>, "graph"_a, "depths"_a, "prior"_a, "log_leaf"_a.none(), "n_workers"_a);
+  module.def("sweep_maximum", &run_sweep<Maximum>, "graph"_a, "depths"_a, "prior"_a, "log_leaf"_a.none(),
+             "n_workers"_a);
+
+  nb::class_<Grammar>(module, "Grammar")
+      .def("__init__", &make_grammar, "graph"_a, "depths"_a, "prior"_a, "log_leaf"_a, "values"_a,
+           nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(), nb::keep_alive<1, 4>(), nb::keep_alive<1, 5>(),
+           nb::keep_alive<1, 6>())
+      .def("derive_best", &best)
+      .def("derive_samples", &samples, "seed"_a, "n"_a, "n_workers"_a);
+
+  const auto internal = nb::rv_policy::reference_internal;
+  nb::class_<Derivations>(module, "Derivations")
+      .def_prop_ro(
+          "tree_ends", [](const Derivations& d) { return view(d.tree_ends.data(), d.tree_ends.size()); }, internal)
+      .def_prop_ro(
+          "log_weight", [](const Derivations& d) { return view(d.log_weight.data(), d.log_weight.size()); }, internal)
+      .def_prop_ro(
+          "box", [](const Derivations& d) { return view(d.box.data(), d.box.size()); }, internal)
+      .def_prop_ro(
+          "test", [](const Derivations& d) { return view(d.test.data(), d.box.size()); }, internal)
+      .def_prop_ro("right", [](const Derivations& d) { return view(d.right.data(), d.box.size()); }, internal);
+}
+
+}  // namespace bcart::bindings

@@ -1,0 +1,80 @@
+#include "bcart/queries.hpp"
+
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/tuple.h>
+
+#include <tuple>
+
+#include "bcart/respond.hpp"
+#include "bcart/walk.hpp"
+#include "bindings.hpp"
+
+namespace bcart::bindings {
+namespace {
+
+using Numbers = Output<double, 1>;
+
+void make_queries(Queries* self, const Input<std::uint32_t, 2>& positions, const Input<std::uint32_t, 1>& feature,
+                  const Input<std::uint32_t, 1>& first, const Input<std::uint32_t, 1>& last,
+                  const Input<std::uint8_t, 1>& has_learned_missing, const std::optional<Input<double, 1>>& weight_of) {
+  new (self) Queries{positions.shape(0),
+                     positions.shape(1),
+                     positions.data(),
+                     feature.size(),
+                     feature.data(),
+                     first.data(),
+                     last.data(),
+                     has_learned_missing.data(),
+                     weight_of ? weight_of->data() : nullptr};
+}
+
+// Runs without the GIL on a number of threads.
+template <class Work>
+auto at_work(std::size_t n_workers, const Work& work) {
+  PythonMonitor monitor;
+  const nb::gil_scoped_release no_gil;
+  Workers workers(n_workers, monitor);
+  return work(workers);
+}
+
+std::tuple<Numbers, Numbers, Numbers, Numbers> responses(const Queries& queries, const Grammar& grammar,
+                                                         const LeafModel& leaf, std::size_t n_workers) {
+  Response response = at_work(n_workers, [&](Workers& workers) { return respond(grammar, queries, leaf, workers); });
+  return {give(std::move(response.mean)), give(std::move(response.between_trees)),
+          give(std::move(response.within_leaf)), give(std::move(response.noise))};
+}
+
+std::tuple<Output<std::uint64_t, 1>, Output<BoxId, 1>, Numbers> all_mixtures(const Queries& queries,
+                                                                             const Grammar& grammar,
+                                                                             std::size_t n_workers) {
+  Mixtures all = at_work(n_workers, [&](Workers& workers) { return mixtures(grammar, queries, workers); });
+  return {give(std::move(all.ends)), give(std::move(all.boxes)), give(std::move(all.weights))};
+}
+
+Output<BoxId, 1> best_walks(const Queries& queries, const Grammar& grammar, std::size_t n_workers) {
+  return give(at_work(n_workers, [&](Workers& workers) { return walk_best(grammar, queries, workers); }));
+}
+
+std::tuple<Output<BoxId, 1>, Numbers> random_walks(const Queries& queries, const Grammar& grammar, std::uint64_t seed,
+                                                   std::size_t n, std::size_t n_workers) {
+  RandomWalks walks =
+      at_work(n_workers, [&](Workers& workers) { return walk_randomly(grammar, queries, seed, n, workers); });
+  return {give(std::move(walks.leaves)), give(std::move(walks.uniforms))};
+}
+
+}  // namespace
+
+void bind_queries(nb::module_& module) {
+  using namespace nb::literals;
+
+  nb::class_<Queries>(module, "Queries")
+      .def("__init__", &make_queries, "positions"_a, "feature"_a, "first"_a, "last"_a, "has_learned_missing"_a,
+           "weight_of"_a.none(), nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(), nb::keep_alive<1, 4>(),
+           nb::keep_alive<1, 5>(), nb::keep_alive<1, 6>(), nb::keep_alive<1, 7>())
+      .def("respond", &responses, "grammar"_a, "leaf"_a, "n_workers"_a)
+      .def("mixtures", &all_mixtures, "grammar"_a, "n_workers"_a)
+      .def("walk_best", &best_walks, "grammar"_a, "n_workers"_a)
+      .def("walk_randomly", &random_walks, "grammar"_a, "seed"_a, "n"_a, "n_workers"_a);
+}
+
+}  // namespace bcart::bindings

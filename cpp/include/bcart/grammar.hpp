@@ -1,0 +1,47 @@
+// The rules of the grammar: what a box may do at a depth, and how much each choice weighs.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "bcart/depths.hpp"
+#include "bcart/graph.hpp"
+#include "bcart/prior.hpp"
+
+namespace bcart {
+
+struct Grammar {
+  const Graph& graph;
+  const Depths& depths;
+  const TreePrior& prior;
+  const double* log_leaf;  // of each box; null if every leaf counts 1
+  const double* values;    // of each place: the logarithm of a box's sum or maximum over its trees
+
+  // Splits that a box may still make.
+  std::size_t n_splits(std::size_t box, std::size_t depth) const {
+    return graph.max_depth == depth ? 0 : graph.n_splits_of[box];
+  }
+  double value(std::size_t box, std::size_t depth) const { return values[depths.place(box, depth)]; }
+  double log_stop(std::size_t box, std::size_t depth) const {
+    return (log_leaf == nullptr ? 0.0 : log_leaf[box]) + prior.log_stop(depth, n_splits(box, depth));
+  }
+
+  // Appends the log weight of stopping, then of each split.
+  void append_terms(std::size_t box, std::size_t depth, std::vector<double>& log_terms) const {
+    const std::size_t n = n_splits(box, depth);
+    log_terms.push_back(log_stop(box, depth));
+    if (n == 0) return;
+    const BoxId* left = graph.left.data() + graph.first_split[box];
+    const BoxId* right = graph.right.data() + graph.first_split[box];
+    const double log_split = prior.log_split(depth, n);
+    log_terms.resize(log_terms.size() + n);
+    double* term = log_terms.data() + log_terms.size() - n;
+    if (depths.is_flat()) {
+      for (std::size_t i = 0; i < n; ++i) term[i] = values[left[i]] + values[right[i]] + log_split;
+    } else {
+      for (std::size_t i = 0; i < n; ++i) term[i] = value(left[i], depth + 1) + value(right[i], depth + 1) + log_split;
+    }
+  }
+};
+
+}  // namespace bcart

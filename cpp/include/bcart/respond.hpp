@@ -1,0 +1,33 @@
+// The answer of all trees together to a query.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "bcart/array.hpp"
+#include "bcart/grammar.hpp"
+#include "bcart/leaf.hpp"
+#include "bcart/queries.hpp"
+#include "bcart/workers.hpp"
+
+namespace bcart {
+
+// For each query and output, over the leaves that the query can end in, weighed by their probability.
+struct Response {
+  Array<double> mean;           // n_queries x n_outputs, as all below
+  Array<double> between_trees;  // variance of the leaves' means
+  Array<double> within_leaf;    // mean of the leaves' variances
+  Array<double> noise;          // mean of the leaves' noise
+};
+Response respond(const Grammar& grammar, const Queries& queries, const LeafModel& leaf, Workers& workers);
+
+// The leaves that a query can end in, with their probabilities; those of equal statistics are one, named by its first.
+struct Mixtures {
+  std::vector<std::uint64_t> ends;  // of each query
+  std::vector<BoxId> boxes;
+  std::vector<double> weights;
+};
+Mixtures mixtures(const Grammar& grammar, const Queries& queries, Workers& workers);
+
+}  // namespace bcart

@@ -1,0 +1,85 @@
+"""What the posterior says of rows, as plain values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from bcart.parse import FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class Uncertainty:
+    """How sure the posterior is of its outputs: the probabilities of classes, or the mean of the target.
+
+    All are arrays of shape (n_rows, n_outputs), with one output a class, or a single one for regression. The variance
+    of the next target around its prediction has three parts; the first two make up ``std ** 2``, and more data would
+    remove them.
+
+    Attributes
+    ----------
+    mean : the expected output, which is the prediction
+    std : its posterior standard deviation
+    low, high : the bounds of its central credible interval
+    level : float, the probability of that interval
+    between_trees : variance because trees disagree
+    within_leaf : expected variance because leaves have seen few rows
+    noise : expected variance of the target around the true output, which no data would remove
+
+    Examples
+    --------
+    >>> import bcart
+    >>> cells = bcart.Cells(codes=[[0], [1], [2]], statistics=[[9, 0], [8, 1], [0, 9]])
+    >>> sure = bcart.Posterior(bcart.build_graph(cells)).uncertainty([[0], [2]])
+    >>> sure.mean.round(3).tolist()
+    [[0.9, 0.1], [0.11, 0.89]]
+    >>> sure.low[:, 1].round(3).tolist(), sure.high[:, 1].round(3).tolist()
+    ([0.015, 0.257], [0.646, 0.997])
+    """
+
+    mean: FloatArray
+    std: FloatArray
+    low: FloatArray
+    high: FloatArray
+    level: float
+    between_trees: FloatArray
+    within_leaf: FloatArray
+    noise: FloatArray
+
+    @property
+    def predictive_std(self) -> FloatArray:
+        """Standard deviation of the next target itself."""
+        return np.asarray(np.sqrt(self.between_trees + self.within_leaf + self.noise))
+
+
+@dataclass(frozen=True, eq=False)
+class Paths:
+    """Random ways of rows through random trees, by `Posterior.sample_paths`.
+
+    Attributes
+    ----------
+    boxes : array of shape (n_rows, n)
+        The leaf that each row reaches, as a box of the graph.
+    statistics : array of shape (n_rows, n, n_statistics)
+        Its statistics.
+    y : array of shape (n_rows, n)
+        A target drawn from it.
+
+    Examples
+    --------
+    >>> import bcart
+    >>> cells = bcart.Cells(codes=[[0], [1], [2]], statistics=[[9, 0], [8, 1], [0, 9]])
+    >>> paths = bcart.Posterior(bcart.build_graph(cells)).sample_paths([[0], [2]], n=3, random_state=0)
+    >>> paths.y
+    array([[0, 0, 0],
+           [1, 1, 1]])
+    >>> paths.statistics[0].tolist()
+    [[17.0, 1.0], [17.0, 1.0], [17.0, 1.0]]
+    """
+
+    boxes: npt.NDArray[np.uint32]
+    statistics: FloatArray
+    y: npt.NDArray[Any]

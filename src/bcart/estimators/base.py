@@ -1,0 +1,106 @@
+"""What the estimators share: reading tables as scikit-learn does, and the way from a table to a posterior."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted, check_X_y, validate_data
+
+from bcart.cells import Cells
+from bcart.errors import InvalidDataError, InvalidTypeError
+from bcart.estimators.progress import ProgressLine
+from bcart.graph import Family, build_graph
+from bcart.grid import Grid
+from bcart.leaves import LeafModel
+from bcart.limits import Limits
+from bcart.parse import FloatArray, as_weights
+from bcart.posterior import Posterior
+from bcart.priors import choose_prior
+from bcart.rows import as_predictor
+from bcart.tables import Table, is_frame, read_table
+from bcart.tree import Tree
+
+
+class BayesianTree(BaseEstimator):  # type: ignore[misc]
+    """The common part of classifier and regressor; see there for the parameters."""
+
+    posterior_: Posterior
+    tree_: Tree
+    _is_regressor: ClassVar[bool]
+
+    def _fit_posterior(
+        self, table: Table, weights: FloatArray, leaf: LeafModel, statistics: FloatArray, classes: Any = None
+    ) -> None:
+        """Compute the posterior from a table, its weights and the statistics of each row."""
+        as_predictor(self.predictor)
+        prior = choose_prior(self.prior, self.log_phi, self.split_alpha, self.split_beta)
+        family = Family(self.max_depth, self.min_samples_leaf, self.min_samples_split)
+        limits = Limits(self.max_memory, self.time_limit, self.n_jobs)
+        grid = Grid.from_table(table, self.max_bins, self.binning, weights)
+        cells = Cells.from_rows(grid.encode_table(table), statistics, weights, grid.kinds)
+        with ProgressLine() as progress:
+            graph = build_graph(cells, family, limits, progress if self.verbose else None)
+        self.posterior_ = Posterior(graph, leaf, prior, grid, classes, self.n_jobs)
+        self.tree_ = self.posterior_.map_tree()
+
+    def _training_data(self, X: Any, y: Any, sample_weight: Any) -> tuple[Table, npt.NDArray[Any], FloatArray]:
+        """Check the data and leave out rows of weight zero."""
+        X, targets = self._validated(X, y)
+        table = read_table(X, self.categorical_features, getattr(self, "feature_names_in_", None))
+        weights = as_weights(sample_weight, table.n_rows)
+        present = weights > 0
+        if not present.any():
+            raise InvalidDataError("sample_weight is zero for every row; at least one must be positive")
+        return table.take(present), targets[present], weights[present]
+
+    def _validated(self, X: Any, y: Any) -> tuple[Any, npt.NDArray[Any]]:
+        if not is_frame(X):
+            rules = {"dtype": None, "ensure_all_finite": False, "y_numeric": self._is_regressor}
+            return _clearly(lambda: validate_data(self, _keep_text(X), y, **rules))  # type: ignore[no-any-return]
+        _clearly(lambda: validate_data(self, X, y, skip_check_array=True))
+        stand_in = np.zeros((len(X), 1))  # the frame itself need not be numbers
+        return X, _clearly(lambda: check_X_y(stand_in, y, y_numeric=self._is_regressor))[1]
+
+    def _queries(self, X: Any) -> Any:
+        """Check that rows to predict have the form of the training rows."""
+        check_is_fitted(self)
+        if is_frame(X):
+            return _clearly(lambda: validate_data(self, X, reset=False, skip_check_array=True))
+        rules = {"dtype": None, "ensure_all_finite": False}
+        return _clearly(lambda: validate_data(self, _keep_text(X), reset=False, **rules))
+
+    def uncertainty(self, X: Any, level: float = 0.95) -> Any:
+        """Say how sure each prediction is: `Posterior.uncertainty` for the chosen predictor."""
+        X = self._queries(X)
+        return self.posterior_.uncertainty(X, level, self.predictor)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.categorical = True
+        tags.input_tags.string = True
+        return tags
+
+
+def _keep_text(X: Any) -> Any:
+    """Return nested lists with text among the numbers as objects: numpy would turn all of it into text."""
+    if not isinstance(X, (list, tuple)):
+        return X
+    try:
+        return np.asarray(X, dtype=object) if np.asarray(X).dtype.kind in "US" else X
+    except ValueError:
+        return X
+
+
+def _clearly(check: Callable[[], Any]) -> Any:
+    """Run one of scikit-learn's checks, whose errors become ours."""
+    try:
+        return check()
+    except TypeError as error:
+        raise InvalidTypeError(str(error)) from error
+    except ValueError as error:
+        raise InvalidDataError(str(error)) from error

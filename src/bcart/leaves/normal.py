@@ -1,0 +1,135 @@
+"""Numbers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import gammaln, stdtr, stdtrit
+
+from bcart.leaves.model import LeafModel
+from bcart.parse import FloatArray, as_number
+
+
+@dataclass(frozen=True)
+class NormalLeaf(LeafModel):
+    """Targets with a normal distribution, whose mean and variance have a normal-inverse-gamma prior.
+
+    The variance is inverse-gamma distributed, and the mean, given the variance, is normal around `prior_mean` with
+    the variance divided by `prior_weight`. Statistics are the weight, the sum and the sum of squares of the targets,
+    counted from `center`: a centre near the mean of all targets keeps the digits of targets that are far from zero.
+
+    Parameters
+    ----------
+    prior_mean : float
+        Expected mean, in the units of the targets.
+    prior_weight : float
+        How many rows the prior mean counts for.
+    noise_shape, noise_scale : float
+        Shape and scale of the inverse-gamma prior on the variance, whose mean is ``scale / (shape - 1)``.
+    center : float
+        Where statistics count from.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> leaf = NormalLeaf(prior_mean=0.0, prior_weight=1.0, noise_shape=2.0, noise_scale=1.0)
+    >>> statistics = leaf.statistics(np.array([1.0, 3.0])).sum(axis=0, keepdims=True)
+    >>> leaf.predictive(statistics)
+    array([[1.33333333]])
+    >>> leaf.target_quantile(0.975, statistics).round(3)
+    array([5.349])
+    """
+
+    prior_mean: float = 0.0
+    prior_weight: float = 1.0
+    noise_shape: float = 2.0
+    noise_scale: float = 1.0
+    center: float = 0.0
+
+    family = "normal"
+    is_discrete = False
+
+    def __post_init__(self) -> None:
+        for name in ("prior_mean", "center"):
+            object.__setattr__(self, name, as_number(getattr(self, name), name, "a finite number"))
+        for name in ("prior_weight", "noise_shape", "noise_scale"):
+            object.__setattr__(self, name, as_number(getattr(self, name), name, "a positive number", above=0))
+
+    @classmethod
+    def for_targets(
+        cls,
+        y: FloatArray,
+        weights: FloatArray,
+        *,
+        prior_mean: float | None,
+        prior_weight: float,
+        noise_shape: float,
+        noise_fraction: float,
+    ) -> NormalLeaf:
+        """Choose parameters that shift and scale with the targets.
+
+        The prior mean is the mean of the targets unless given; the prior guess of the noise, ``scale / shape``, is a
+        fraction of their variance.
+        """
+        mean = float(np.average(y, weights=weights))
+        variance = float(np.average((y - mean) ** 2, weights=weights)) or 1.0
+        shape = as_number(noise_shape, "noise_shape", "a positive number", above=0)
+        fraction = as_number(noise_fraction, "noise_fraction", "a positive number", above=0)
+        return cls(mean if prior_mean is None else prior_mean, prior_weight, shape, shape * fraction * variance, mean)
+
+    @property
+    def offset(self) -> float:  # type: ignore[override]
+        """What the native means lack."""
+        return self.center
+
+    @property
+    def core_parameters(self) -> list[float]:
+        """Prior mean (counted from the centre) and weight, noise shape and scale."""
+        return [self.prior_mean - self.center, self.prior_weight, self.noise_shape, self.noise_scale]
+
+    def statistics(self, y: FloatArray) -> FloatArray:
+        """Return the statistics of single rows."""
+        distance = np.asarray(y, dtype=np.float64) - self.center
+        return np.column_stack([np.ones_like(distance), distance, distance**2])
+
+    def n_rows(self, statistics: FloatArray) -> FloatArray:
+        """Return the first statistic."""
+        return statistics[:, 0]
+
+    def output_cdf(self, x: FloatArray, statistics: FloatArray, output: int = 0) -> FloatArray:
+        """Return the probability that the mean is at most `x`: it has Student's t distribution."""
+        degrees, mean, scale, weight = self._posterior(statistics)
+        return np.asarray(stdtr(degrees, (x - self.center - mean) / (scale / np.sqrt(weight))))
+
+    def output_quantile(self, level: float, statistics: FloatArray, output: int = 0) -> FloatArray:
+        """Return the inverse of `output_cdf`."""
+        degrees, mean, scale, weight = self._posterior(statistics)
+        return np.asarray(self.center + mean + scale / np.sqrt(weight) * stdtrit(degrees, level))
+
+    def target_cdf(self, y: FloatArray, statistics: FloatArray) -> FloatArray:
+        """Return the probability that the next target is at most `y`: it has Student's t distribution."""
+        degrees, mean, scale, weight = self._posterior(statistics)
+        return np.asarray(stdtr(degrees, (y - self.center - mean) / (scale * np.sqrt(1 + 1 / weight))))
+
+    def target_quantile(self, level: float | FloatArray, statistics: FloatArray) -> FloatArray:
+        """Return the inverse of `target_cdf`."""
+        degrees, mean, scale, weight = self._posterior(statistics)
+        return np.asarray(self.center + mean + scale * np.sqrt(1 + 1 / weight) * stdtrit(degrees, level))
+
+    def log_density(self, y: FloatArray, statistics: FloatArray) -> FloatArray:
+        """Return the log density of the next target at `y`."""
+        degrees, mean, scale, weight = self._posterior(statistics)
+        width = scale * np.sqrt(1 + 1 / weight)
+        log_height = gammaln((degrees + 1) / 2) - gammaln(degrees / 2) - np.log(np.pi * degrees) / 2 - np.log(width)
+        return np.asarray(log_height - (degrees + 1) / 2 * np.log1p(((y - self.center - mean) / width) ** 2 / degrees))
+
+    def _posterior(self, statistics: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+        """Degrees of freedom, mean (from the centre) and width of a target around it, and the weight of the mean."""
+        n, total, squares = statistics.T
+        weight, shape = self.prior_weight + n, self.noise_shape + n / 2
+        prior_mean = self.prior_mean - self.center
+        mean = np.divide(total, n, out=np.zeros_like(total), where=n > 0)
+        rest = np.maximum(0.0, squares - total * mean)
+        scale = self.noise_scale + rest / 2 + self.prior_weight * n * (mean - prior_mean) ** 2 / (2 * weight)
+        return 2 * shape, (self.prior_weight * prior_mean + total) / weight, np.sqrt(scale / shape), weight

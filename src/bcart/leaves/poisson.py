@@ -1,0 +1,104 @@
+"""Counts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import betainc, gammainc, gammaincinv, gammaln
+from scipy.stats import nbinom
+
+from bcart.errors import InvalidDataError
+from bcart.leaves.model import LeafModel
+from bcart.parse import FloatArray, as_number
+
+
+@dataclass(frozen=True)
+class PoissonLeaf(LeafModel):
+    """Counts with a Poisson distribution, whose rate has a gamma prior.
+
+    Statistics are the weight, the sum of the counts, and the sum of the logarithms of their factorials.
+
+    Parameters
+    ----------
+    shape, rate : float
+        Of the gamma prior, whose mean is ``shape / rate``; `rate` is the number of rows that it counts for.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> leaf = PoissonLeaf(shape=1.0, rate=1.0)
+    >>> statistics = leaf.statistics(np.array([2.0, 3.0])).sum(axis=0, keepdims=True)
+    >>> leaf.predictive(statistics)
+    array([[2.]])
+    >>> leaf.target_quantile(0.975, statistics)
+    array([6.])
+    """
+
+    shape: float = 1.0
+    rate: float = 1.0
+
+    family = "poisson"
+
+    def __post_init__(self) -> None:
+        for name in ("shape", "rate"):
+            object.__setattr__(self, name, as_number(getattr(self, name), name, "a positive number", above=0))
+
+    @classmethod
+    def for_targets(
+        cls, y: FloatArray, weights: FloatArray, *, prior_mean: float | None, prior_weight: float, **_: object
+    ) -> PoissonLeaf:
+        """Let the prior count for `prior_weight` rows of the mean of the targets, unless another mean is given."""
+        if not ((y >= 0) & (y == np.floor(y))).all():
+            row = int(np.flatnonzero(~((y >= 0) & (y == np.floor(y))))[0])
+            raise InvalidDataError(
+                f"y contains {y[row]} (row {row}), but leaf='poisson' is for counts 0, 1, 2, ...; use leaf='normal'"
+            )
+        weight = as_number(prior_weight, "prior_weight", "a positive number", above=0)
+        mean = float(np.average(y, weights=weights)) or 1.0
+        if prior_mean is not None:
+            mean = as_number(prior_mean, "prior_mean", "a positive number for leaf='poisson', or None", above=0)
+        return cls(weight * mean, weight)
+
+    @property
+    def core_parameters(self) -> list[float]:
+        """Shape and rate."""
+        return [self.shape, self.rate]
+
+    def statistics(self, y: FloatArray) -> FloatArray:
+        """Return the statistics of single rows."""
+        counts = np.asarray(y, dtype=np.float64)
+        return np.column_stack([np.ones_like(counts), counts, gammaln(counts + 1)])
+
+    def n_rows(self, statistics: FloatArray) -> FloatArray:
+        """Return the first statistic."""
+        return statistics[:, 0]
+
+    def output_cdf(self, x: FloatArray, statistics: FloatArray, output: int = 0) -> FloatArray:
+        """Return the probability that the rate is at most `x`: it has a gamma distribution."""
+        shape, rate = self._posterior(statistics)
+        return np.asarray(gammainc(shape, np.maximum(x, 0.0) * rate))
+
+    def output_quantile(self, level: float, statistics: FloatArray, output: int = 0) -> FloatArray:
+        """Return the inverse of `output_cdf`."""
+        shape, rate = self._posterior(statistics)
+        return np.asarray(gammaincinv(shape, level) / rate)
+
+    def target_cdf(self, y: FloatArray, statistics: FloatArray) -> FloatArray:
+        """Return the probability that the next count is at most `y`: it has a negative binomial distribution."""
+        shape, rate = self._posterior(statistics)
+        counts = np.floor(y)
+        return np.where(counts < 0, 0.0, betainc(shape, np.maximum(counts, 0) + 1, rate / (rate + 1)))
+
+    def target_quantile(self, level: float | FloatArray, statistics: FloatArray) -> FloatArray:
+        """Return the least count whose probability to be reached is at least the level."""
+        shape, rate = self._posterior(statistics)
+        return np.maximum(0.0, nbinom.ppf(level, shape, rate / (rate + 1)))
+
+    def log_density(self, y: FloatArray, statistics: FloatArray) -> FloatArray:
+        """Return the log probability of the next count."""
+        shape, rate = self._posterior(statistics)
+        return np.asarray(nbinom.logpmf(y, shape, rate / (rate + 1)))
+
+    def _posterior(self, statistics: FloatArray) -> tuple[FloatArray, FloatArray]:
+        return self.shape + statistics[:, 1], self.rate + statistics[:, 0]

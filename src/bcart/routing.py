@@ -1,0 +1,101 @@
+"""Which side of every test a row goes to, in the original units."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from bcart import _core
+from bcart.graph import Tests
+from bcart.grid import Grid
+from bcart.parse import FloatArray
+
+_MISSING = 0  # the position of a missing value; known ones follow
+_UNSEEN = np.iinfo(np.uint32).max
+
+
+@dataclass(frozen=True, eq=False)
+class Routing:
+    """The tests of a graph, as rows in the original units meet them.
+
+    On each feature the thresholds of all tests cut the numbers into positions; labels are positions of their own. A
+    test sends the positions of one interval left. Rows of equal positions are alike to every tree.
+    """
+
+    grid: Grid
+    tests: Tests
+
+    @cached_property
+    def threshold(self) -> FloatArray:
+        """The threshold of each test: NaN if it asks for a label, minus infinity if it asks for missing values."""
+        threshold = np.full(len(self.tests.form), np.nan)
+        for feature in range(len(self.grid.feature_names)):
+            here = (self.tests.feature == feature) & self._has_threshold
+            lower, upper = self.tests.lower[here].astype(np.intp), self.tests.upper[here].astype(np.intp)
+            threshold[here] = self.grid.thresholds(feature, lower, upper)
+        threshold[self.asks_for_missing] = -np.inf
+        return threshold
+
+    @cached_property
+    def category(self) -> npt.NDArray[np.int32]:
+        """The place of the label that each test asks for, or -1."""
+        asks = (self.tests.form == _core.Form.EQUALS) & ~self.asks_for_missing
+        first = np.array(self.grid.has_missing, dtype=np.int64)[self.tests.feature]
+        return np.where(asks, self.tests.lower - first, -1).astype(np.int32)
+
+    @cached_property
+    def asks_for_missing(self) -> npt.NDArray[np.bool_]:
+        """Whether each test asks for missing values: of numbers, or as one of the labels."""
+        is_label = (self.tests.form == _core.Form.EQUALS) & (self.tests.lower == 0)
+        has_missing = np.array(self.grid.has_missing, dtype=np.bool_)[self.tests.feature]
+        return np.asarray((self.tests.form == _core.Form.IS_MISSING) | (is_label & has_missing))
+
+    def positions(self, X: Any) -> npt.NDArray[np.uint32]:
+        """Return the position of each row on each feature."""
+        rows = self.grid.read(X)
+        positions = np.empty(rows.shape, dtype=np.uint32)
+        for feature, column in enumerate(rows.T):
+            if self.grid.categories[feature] is None:
+                known = np.searchsorted(self._cuts[feature], column, side="right")
+            else:
+                known = np.where(column >= 0, column, _UNSEEN - 1).astype(np.int64, copy=False)
+            positions[:, feature] = np.where(np.isnan(column), _MISSING, known + 1)
+        return positions
+
+    def queries(self, positions: npt.NDArray[np.uint32], box_weights: FloatArray | None) -> _core.Queries:
+        """Return what the core asks of rows at these positions; box weights are needed if `has_missing`."""
+        first, last = self._intervals
+        has_learned = (self.tests.form != _core.Form.BELOW).astype(np.uint8)
+        return _core.Queries(positions, self.tests.feature, first, last, has_learned, box_weights)
+
+    @staticmethod
+    def has_missing(positions: npt.NDArray[np.uint32]) -> bool:
+        """Tell whether some row has a missing value."""
+        return bool((positions == _MISSING).any())
+
+    @property
+    def _has_threshold(self) -> npt.NDArray[np.bool_]:
+        return np.isin(self.tests.form, [_core.Form.EQUALS, _core.Form.IS_MISSING], invert=True)
+
+    @cached_property
+    def _cuts(self) -> list[FloatArray]:
+        """The distinct thresholds on each feature, in ascending order."""
+        features = range(len(self.grid.feature_names))
+        return [np.unique(self.threshold[self._has_threshold & (self.tests.feature == f)]) for f in features]
+
+    @cached_property
+    def _intervals(self) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.uint32]]:
+        """The first and the last position that each test sends left."""
+        first = np.where(self.tests.form == _core.Form.MISSING_LEFT, _MISSING, 1).astype(np.uint32)
+        last = np.zeros_like(first)
+        for feature, cuts in enumerate(self._cuts):
+            here = self._has_threshold & (self.tests.feature == feature)
+            last[here] = np.searchsorted(cuts, self.threshold[here]) + 1
+        is_label = self.category >= 0
+        first[is_label] = last[is_label] = self.category[is_label] + 1
+        first[self.asks_for_missing] = last[self.asks_for_missing] = _MISSING
+        return first, last

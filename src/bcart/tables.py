@@ -1,0 +1,204 @@
+"""Tables as people have them: arrays and data frames become columns of numbers and of labels."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import narwhals as nw
+import numpy as np
+import numpy.typing as npt
+
+from bcart.errors import InvalidDataError, InvalidModelError
+from bcart.parse import FloatArray, name_features
+
+Labels = tuple[Any, ...]
+Nominal = Literal["from_dtype"] | Sequence[int] | Sequence[str] | Sequence[bool] | None
+
+UNSEEN = -1.0  # stands for a label that is not among the known ones
+MAX_CATEGORIES = 255
+
+
+@dataclass(frozen=True, eq=False)
+class Column:
+    """One feature: numbers with NaN for missing values, or labels with None for them."""
+
+    name: str
+    values: npt.NDArray[Any]
+    is_nominal: bool
+
+    def labels(self) -> Labels:
+        """Return the distinct labels, sorted."""
+        found = sorted({value for value in self.values if value is not None}, key=_label_order)
+        if len(found) > MAX_CATEGORIES:
+            raise InvalidDataError(
+                f"column {self.name!r} has {len(found)} categories, at most {MAX_CATEGORIES} are possible; "
+                "put rare ones together, or drop the column"
+            )
+        return tuple(found)
+
+    def numbers(self, labels: Labels | None) -> FloatArray:
+        """Return numbers: for labels their places among the known ones, `UNSEEN` for others, NaN for missing."""
+        if labels is None:
+            return self.values
+        places = {label: float(place) for place, label in enumerate(labels)}
+        places[None] = np.nan
+        return np.fromiter((places.get(value, UNSEEN) for value in self.values), np.float64, len(self.values))
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """Columns of equal length, at least one."""
+
+    columns: tuple[Column, ...]
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return len(self.columns[0].values)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the columns."""
+        return tuple(column.name for column in self.columns)
+
+    def take(self, rows: npt.NDArray[np.bool_]) -> Table:
+        """Return the table of some of the rows."""
+        return Table(tuple(Column(c.name, c.values[rows], c.is_nominal) for c in self.columns))
+
+
+def read_table(X: Any, nominal: Nominal = "from_dtype", names: Sequence[str] | None = None) -> Table:
+    """Read an array or a data frame (pandas, polars, pyarrow).
+
+    Parameters
+    ----------
+    X : array or data frame of shape (n_rows, n_features)
+        Numbers, booleans and labels; NaN, None and a data frame's own nulls are missing values.
+    nominal : "from_dtype", or a list of column indices, column names or one truth value a column
+        Which columns hold labels; by default those whose type in the data frame is text, categorical or enum.
+    names : sequence of str, optional
+        Names of the columns of an array, by default x0, x1, ...
+    """
+    raw, is_text, own_names = _raw_columns(X)
+    if names is not None and len(names) != len(raw):
+        listed = ", ".join(map(str, names))
+        raise InvalidDataError(f"X has {len(raw)} columns, expected {len(names)}: {listed}")
+    names = name_features(len(raw), names if own_names is None or names is not None else own_names)
+    if len(raw) == 0:
+        raise InvalidDataError("X has no columns")
+    is_nominal = is_text if isinstance(nominal, str) and nominal == "from_dtype" else _chosen(nominal, names)
+    columns = [
+        Column(name, _as_labels(values, name) if labelled else _as_numbers(values, name), bool(labelled))
+        for name, values, labelled in zip(names, raw, is_nominal, strict=True)
+    ]
+    return Table(tuple(columns))
+
+
+def as_numbers(X: Any, names: Sequence[str], categories: Sequence[Labels | None]) -> FloatArray:
+    """Return rows as numbers, labels by their places among those known: how trees and grids see a table."""
+    nominal = [labels is not None for labels in categories]
+    table = read_table(X, nominal, names)
+    return np.column_stack([c.numbers(labels) for c, labels in zip(table.columns, categories, strict=True)])
+
+
+def is_frame(X: Any) -> bool:
+    """Tell whether `X` is a data frame."""
+    return bool(nw.dependencies.is_into_dataframe(X))
+
+
+def _raw_columns(X: Any) -> tuple[list[npt.NDArray[Any]], list[bool], list[str] | None]:
+    """Return the columns as they are, whether their type says that they hold labels, and their names."""
+    if is_frame(X):
+        try:
+            frame = nw.from_native(X, eager_only=True)
+            columns = [_raw_series(frame[:, i]) for i in range(frame.shape[1])]
+        except nw.exceptions.NarwhalsError as error:
+            raise InvalidDataError(f"X cannot be read as a data frame: {error}") from None
+        return [values for values, _ in columns], [is_text for _, is_text in columns], list(map(str, frame.columns))
+    try:
+        array = np.asarray(X)
+        if array.dtype.kind not in "biufO":  # numbers among text would have become text
+            array = np.asarray(X, dtype=object)
+    except ValueError as error:
+        raise InvalidDataError(f"X must be a table with rows and columns: {error}") from None
+    if array.ndim != 2:
+        raise InvalidDataError(f"X must have rows and columns, but its shape is {array.shape}")
+    return list(array.T), [False] * array.shape[1], None
+
+
+def _raw_series(series: nw.Series[Any]) -> tuple[npt.NDArray[Any], bool]:
+    dtype = series.dtype
+    if dtype.is_numeric() or dtype == nw.Boolean:
+        return series.cast(nw.Float64).to_numpy(), False
+    values = np.empty(len(series), dtype=object)
+    values[:] = series.to_list()
+    is_text = dtype in (nw.String, nw.Categorical, nw.Enum)
+    if not is_text and dtype == nw.Object:
+        is_text = any(isinstance(value, str) for value in values)
+    return values, is_text
+
+
+def _chosen(nominal: Any, names: Sequence[str]) -> list[bool]:
+    """Return which columns were named, numbered or marked as nominal."""
+    chosen = [] if nominal is None else list(nominal)
+    if len(chosen) == len(names) and all(isinstance(mark, (bool, np.bool_)) for mark in chosen):
+        return [bool(mark) for mark in chosen]
+    places = [list(names).index(c) if isinstance(c, str) and c in names else c for c in chosen]
+    for column, place in zip(chosen, places, strict=True):
+        if isinstance(place, bool) or not isinstance(place, (int, np.integer)) or not 0 <= place < len(names):
+            raise InvalidModelError(
+                f"categorical_features names {column!r}, which is no column; the columns are {', '.join(names)}, "
+                f"numbered 0 to {len(names) - 1}"
+            )
+    return [place in places for place in range(len(names))]
+
+
+def _as_numbers(values: npt.NDArray[Any], name: str) -> FloatArray:
+    if values.dtype.kind == "O":
+        values = np.array([_as_number(value, name, row) for row, value in enumerate(values)], dtype=np.float64)
+    numbers = np.array(values, dtype=np.float64)
+    if np.isinf(numbers).any():
+        row = int(np.flatnonzero(np.isinf(numbers))[0])
+        raise InvalidDataError(
+            f"column {name!r} contains {numbers[row]} (row {row}); clip infinite values, or make them missing (NaN)"
+        )
+    return numbers + 0.0  # -0.0 and 0.0 are one value
+
+
+def _as_number(value: Any, name: str, row: int) -> float:
+    if _is_missing(value):
+        return np.nan
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        raise InvalidDataError(
+            f"column {name!r} contains {value!r} (row {row}), which is no number; name the column in "
+            "categorical_features if it holds categories, else turn it into numbers or drop it"
+        ) from None
+
+
+def _as_labels(values: npt.NDArray[Any], name: str) -> npt.NDArray[Any]:
+    labels = np.empty(len(values), dtype=object)
+    labels[:] = [None if _is_missing(value) else value for value in values.tolist()]
+    try:
+        set(labels)
+    except TypeError:
+        raise InvalidDataError(f"column {name!r} contains lists or other values that cannot be categories") from None
+    return labels
+
+
+def _is_missing(value: Any) -> bool:
+    """NaN, None, and pandas' NA and NaT: all that is not equal to itself, or is named so."""
+    return value is None or type(value).__name__ in ("NAType", "NaTType") or bool(np.isscalar(value) and value != value)
+
+
+def _label_order(label: Any) -> tuple[str, Any]:
+    is_number = isinstance(label, (int, float, np.number))
+    return ("", label) if is_number else (type(label).__name__, label if isinstance(label, str) else str(label))
+
+
+def describe_labels(labels: Iterable[Any], most: int = 5) -> str:
+    """Write a few labels for a person."""
+    shown = [repr(label) for label in labels]
+    return ", ".join(shown[:most]) + (", …" if len(shown) > most else "")
