@@ -2,11 +2,12 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-SOURCES := pyproject.toml CMakeLists.txt $(wildcard cpp/include/bcart/*.hpp cpp/src/*.cpp bindings/*)
-CXX_FILES := $(wildcard cpp/include/bcart/*.hpp cpp/src/*.cpp cpp/tests/*.hpp cpp/tests/*.cpp bindings/* benchmarks/*.cpp)
+ENGINE := $(wildcard cpp/include/bcart/*.hpp cpp/src/*.cpp cpp/src/*/*.cpp)
+SOURCES := pyproject.toml CMakeLists.txt $(ENGINE) $(wildcard bindings/*)
+CXX_FILES := $(ENGINE) $(wildcard cpp/tests/*.hpp cpp/tests/*.cpp bindings/* benchmarks/*.cpp)
 PIP_INSTALL := $(BIN)/pip install --quiet --disable-pip-version-check
 
-.PHONY: demo test test-slow lint format cpp-test sanitize bench stubs clean
+.PHONY: demo test test-slow lint format docs cpp-test sanitize bench stubs clean
 
 demo: $(VENV)/.installed
 	$(BIN)/python -m bcart.demo
@@ -27,6 +28,11 @@ format: $(VENV)/.installed
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 	$(BIN)/clang-format -i $(CXX_FILES)
+
+docs: $(VENV)/.installed
+	$(PIP_INSTALL) -e ".[docs]" --no-build-isolation -C build-dir=build/core
+	$(BIN)/python -m sphinx -W --keep-going -n -q -b html docs build/docs
+	@echo "The pages are in build/docs/index.html"
 
 cpp-test: $(VENV)/.tools
 	$(BIN)/cmake -S . -B build/cpp -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN))/ninja -DBCART_PYTHON=OFF -DBCART_TESTS=ON > /dev/null
@@ -49,6 +55,8 @@ bench: $(VENV)/.installed
 	$(BIN)/cmake --build build/bench --target machine_limit
 	$(BIN)/python benchmarks/build_and_sweep.py --first-fit
 	$(BIN)/python benchmarks/build_and_sweep.py
+	$(BIN)/python benchmarks/response.py
+	$(BIN)/python benchmarks/regression_defaults.py
 
 stubs: $(VENV)/.installed
 	$(BIN)/python -m nanobind.stubgen -m bcart._core -o src/bcart/_core.pyi

@@ -50,12 +50,14 @@ def measure(n_rows: int, n_jobs: int) -> dict[str, float]:
     kernel_seconds = resource.getrusage(resource.RUSAGE_SELF).ru_stime
     leaf = bcart.DirichletLeaf((1.0, 1.0))
     log_leaf, leaf_seconds = timed(lambda: leaf.log_marginal(graph.core.statistics, n_jobs))
-    sums, sum_seconds = timed(lambda: _core.sweep_log_sum(graph.core, log_leaf, -2.0, n_jobs))
-    best, max_seconds = timed(lambda: _core.sweep_maximum(graph.core, log_leaf, -2.0, n_jobs))
+    prior = bcart.LeafCountPrior(2.0).core
+    depths = _core.Depths(graph.core, prior, n_jobs)
+    sums, sum_seconds = timed(lambda: _core.sweep_log_sum(graph.core, depths, prior, log_leaf, n_jobs))
+    best, max_seconds = timed(lambda: _core.sweep_maximum(graph.core, depths, prior, log_leaf, n_jobs))
     arrays = ("tests", "left", "right")
     return {
-        "log_score": sums.root,
-        "map_score": best.root,
+        "log_score": float(sums[0]),
+        "map_score": float(best[0]),
         "boxes": graph.n_boxes,
         "splits": graph.n_splits,
         "build": build_seconds,

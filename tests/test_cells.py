@@ -71,11 +71,28 @@ def test_cells_are_copies_that_nobody_can_change():
 
 @pytest.mark.parametrize(
     "codes",
-    [[], [[]], [0, 1], [[[0]]], [[0.5]], [["a"]], [[-1]], [[255]], [[True]], [[0], [1, 2]], [[0], [0]], None],
+    [[], [[]], [0, 1], [[[0]]], [[0.5]], [["a"]], [[-1]], [[256]], [[True]], [[0], [1, 2]], [[0], [0]], None],
 )
 def test_codes_that_make_no_sense_are_refused(codes):
     with pytest.raises(InvalidDataError):
-        Cells(codes, np.ones((2, 1)))
+        Cells(codes, np.ones((1 if codes is None else len(codes), 1)))
+
+
+def test_codes_go_from_0_to_255():
+    assert Cells([[0], [255]], [[1.0], [1.0]]).n_bins == (256,)
+
+
+def test_codes_are_numeric_unless_said_otherwise():
+    codes, counts = [[0, 0], [1, 1]], [[1.0], [1.0]]
+    assert Cells(codes, counts).kinds == ("numeric", "numeric")
+    assert Cells(codes, counts, kinds=["optional", "nominal"]).kinds == ("optional", "nominal")
+    assert Cells.from_rows(codes, counts, kinds=("nominal", "numeric")).kinds == ("nominal", "numeric")
+
+
+@pytest.mark.parametrize("kinds", [["numeric"], ["numeric"] * 3, ["numeric", "ordinal"], "numeric", []])
+def test_kinds_that_make_no_sense_are_refused(kinds):
+    with pytest.raises(InvalidDataError, match="numeric, optional, nominal for each of 2 features"):
+        Cells([[0, 0], [1, 1]], [[1.0], [1.0]], kinds=kinds)
 
 
 @pytest.mark.parametrize(

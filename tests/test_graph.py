@@ -62,9 +62,9 @@ def test_a_split_is_found_by_the_cells_it_parts():
     graph = bcart.build_graph(cells_of(30))
     cells = np.arange(graph.cells.n_cells)
     for split in graph.splits_of(0):
-        feature, lower, upper = graph.core.test(split)
-        assert lower < upper
-        is_left = graph.cells.codes[:, feature] <= lower
+        test = graph.tests.of(int(graph.core.tests[split]))
+        assert test.lower < test.upper
+        is_left = graph.cells.codes[:, test.feature] <= test.lower
         children = graph.core.left[split], graph.core.right[split]
         assert graph.find_split(0, cells, is_left) == children
         assert graph.find_split(0, cells, ~is_left) == children[::-1]

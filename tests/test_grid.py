@@ -16,6 +16,11 @@ def as_column(values):
     return np.array(values, dtype=float)[:, None]
 
 
+def sent_left(grid, codes, threshold=np.nan, category=-1, missing_left=False):
+    sides = grid.codes_on_the_left(0, np.asarray(codes), threshold, category, missing_left)
+    return None if sides is None else sides.tolist()
+
+
 @given(st.lists(numbers, min_size=1, max_size=10), binnings)
 def test_few_distinct_values_keep_a_bin_each(values, binning):
     grid = Grid.from_data(as_column(values), max_bins=10, binning=binning)
@@ -58,7 +63,8 @@ def test_a_threshold_parts_the_bins_below_from_those_above(values, max_bins, bin
     goes_left = np.array(values) < threshold
     assert goes_left[codes <= lower].all()
     assert not goes_left[codes >= upper].any()
-    assert grid.is_below(0, codes[(codes <= lower) | (codes >= upper)], threshold) is not None
+    parted = codes[(codes <= lower) | (codes >= upper)]
+    assert sent_left(grid, parted, threshold) == (parted <= lower).tolist()
 
 
 def test_uniform_bins_are_of_equal_width():
@@ -115,18 +121,82 @@ def test_a_value_outside_or_in_a_gap_goes_to_the_nearest_bin():
 
 def test_a_threshold_through_a_bin_is_no_boundary_of_bins():
     grid = Grid.from_data(as_column(np.arange(100.0)), max_bins=2)
-    codes = np.array([0, 1])
-    assert grid.is_below(0, codes, 49.5).tolist() == [True, False]
-    assert grid.is_below(0, codes, -1.0).tolist() == [False, False]
-    assert grid.is_below(0, codes, 30.0) is None
-    assert grid.is_below(0, np.array([1]), 30.0).tolist() == [False]
+    assert sent_left(grid, [0, 1], 49.5) == [True, False]
+    assert sent_left(grid, [0, 1], -1.0) == [False, False]
+    assert sent_left(grid, [0, 1], 30.0) is None
+    assert sent_left(grid, [1], 30.0) == [False]
 
 
 def test_codes_are_their_own_values():
-    grid = Grid.of_codes([3, 2], ["colour", "size"])
-    assert (grid.n_bins, grid.feature_names) == ((3, 2), ("colour", "size"))
+    grid = Grid.of_codes([3, 2], feature_names=["height", "size"])
+    assert (grid.n_bins, grid.feature_names, grid.kinds) == ((3, 2), ("height", "size"), ("numeric", "numeric"))
     assert grid.encode([[2, 1], [0, 0]]).tolist() == [[2, 1], [0, 0]]
     assert grid.threshold(0, 0, 2) == 1.0
+
+
+def test_codes_of_every_kind_are_their_own_values_after_the_code_for_missing_ones():
+    grid = Grid.of_codes([3, 3, 3], ["numeric", "optional", "nominal"])
+    assert (grid.n_bins, grid.has_missing) == ((3, 3, 3), (False, True, False))
+    assert grid.categories == (None, None, (0, 1, 2))
+    assert grid.encode([[2, 1, 2], [0, np.nan, 0], [1, 0, 1]]).tolist() == [[2, 2, 2], [0, 0, 0], [1, 1, 1]]
+    assert grid.threshold(1, 1, 2) == 0.5
+
+
+def test_missing_values_have_code_zero_and_the_bins_follow():
+    grid = Grid.from_data(as_column([5.0, np.nan, 7.0, 5.0]))
+    assert (grid.n_bins, grid.kinds, grid.has_missing) == ((3,), ("optional",), (True,))
+    assert grid.encode(as_column([np.nan, 5.0, 7.0, 6.5])).ravel().tolist() == [0, 1, 2, 2]
+    assert grid.threshold(0, 1, 2) == 6.0
+
+
+def test_missing_values_do_not_move_the_bins_of_the_others():
+    values = np.random.default_rng(5).normal(size=60)
+    for binning in ("uniform", "quantile"):
+        with_them = Grid.from_data(as_column([*values, np.nan, np.nan]), 4, binning)
+        without = Grid.from_data(as_column(values), 4, binning)
+        assert with_them.lowest[0].tolist() == without.lowest[0].tolist()
+        assert with_them.highest[0].tolist() == without.highest[0].tolist()
+
+
+def test_255_bins_leave_a_code_for_missing_values():
+    values = np.arange(400.0)
+    grid = Grid.from_data(as_column([*values, np.nan]), max_bins=255)
+    codes = grid.encode(as_column([*values, np.nan]))[:, 0]
+    assert grid.n_bins == (256,)
+    assert (codes.min(), codes.max(), codes[-1]) == (0, 255, 0)
+
+
+def test_a_column_of_missing_values_alone_has_one_code():
+    grid = Grid.from_data(as_column([np.nan, np.nan]))
+    assert (grid.n_bins, grid.kinds) == ((1,), ("optional",))
+    assert grid.encode(as_column([np.nan])).tolist() == [[0]]
+
+
+def test_labels_are_coded_in_their_order_after_the_code_for_missing_ones():
+    rows = [["red"], ["blue"], ["green"]]
+    grid = Grid.from_data(rows, categorical_features=[0])
+    assert (grid.kinds, grid.categories) == (("nominal",), (("blue", "green", "red"),))
+    assert grid.encode(rows).ravel().tolist() == [2, 0, 1]
+    with_missing = Grid.from_data([*rows, [None]], categorical_features=[0])
+    assert with_missing.encode([*rows, [None]]).ravel().tolist() == [3, 1, 2, 0]
+    assert with_missing.kinds == ("nominal",)
+
+
+def test_what_the_grid_was_not_made_from_has_no_code():
+    with pytest.raises(InvalidDataError, match=r"'x0' is missing in row 1"):
+        Grid.from_data(as_column([1.0, 2.0])).encode(as_column([1.0, np.nan]))
+    with pytest.raises(InvalidDataError, match=r"'x0' has a category in row 0 .* knows 'a', 'b'"):
+        Grid.from_data([["a"], ["b"]], categorical_features=[0]).encode([["c"]])
+
+
+def test_the_sides_of_labels_and_of_missing_values():
+    labels = Grid.from_data([["a"], ["b"], ["c"], [None]], categorical_features=[0])
+    assert sent_left(labels, [0, 1, 2, 3], category=1) == [False, False, True, False]
+    assert sent_left(labels, [0, 1, 2, 3], missing_left=True) == [True, False, False, False]
+    optional = Grid.from_data(as_column([1.0, 2.0, np.nan]))
+    assert sent_left(optional, [0, 1, 2], 1.5, missing_left=True) == [True, True, False]
+    assert sent_left(optional, [0, 1, 2], 1.5, missing_left=False) == [False, True, False]
+    assert sent_left(optional, [0, 1, 2], -np.inf, missing_left=True) == [True, False, False]
 
 
 def test_features_are_named_as_given_or_by_number():
@@ -146,7 +216,7 @@ def test_weights_that_make_no_sense_are_refused(weights):
         Grid.from_data([[1.0], [2.0]], sample_weight=weights)
 
 
-@pytest.mark.parametrize("rows", [[], [[]], [1.0], np.zeros((1, 1, 1)), [["a"]], [[1], [2, 3]], [[np.nan]], [[np.inf]]])
+@pytest.mark.parametrize("rows", [[], [[]], [1.0], np.zeros((1, 1, 1)), [["a"]], [[1], [2, 3]], [[np.inf]]])
 def test_what_is_no_finite_table_is_refused(rows):
     with pytest.raises(InvalidDataError):
         Grid.from_data(rows)

@@ -41,7 +41,7 @@ def test_a_tree_knows_its_size():
 
 
 def test_rows_go_left_when_they_are_below_the_threshold():
-    rows = [[0, 30.4], [0, 30.5], [7, 30.5], [6.999, 99], [1e300, -1e300], [np.inf, np.inf], [-np.inf, np.inf]]
+    rows = [[0, 30.4], [0, 30.5], [7, 30.5], [6.999, 99], [1e300, -1e300], [1e300, 1e300], [-1e300, 1e300]]
     assert make().apply(rows).tolist() == [1, 3, 4, 3, 1, 4, 3]
 
 
@@ -200,12 +200,12 @@ def test_copies_are_equal_and_predict_alike(duplicate):
 @pytest.mark.parametrize(
     ("rows", "said"),
     [
-        ([1.0, 2.0], r"2 features \(fare, age\), but X has shape \(2,\)"),
-        ([[1.0]], r"shape \(1, 1\)"),
-        ([[1.0, 2.0, 3.0]], r"shape \(1, 3\)"),
-        ([[1.0, np.nan]], "'age' contains NaN; fill in or drop"),
-        ([["a", "b"]], "numbers"),
-        ([[1.0], [1.0, 2.0]], "numbers"),
+        ([1.0, 2.0], r"X must have rows and columns, but its shape is \(2,\)"),
+        ([[1.0]], "X has 1 columns, expected 2: fare, age"),
+        ([[1.0, 2.0, 3.0]], "X has 3 columns, expected 2: fare, age"),
+        ([[1.0, np.inf]], r"'age' contains inf \(row 0\); clip"),
+        ([["a", "b"]], r"'fare' contains 'a' \(row 0\), which is no number"),
+        ([[1.0], [1.0, 2.0]], "X must be a table with rows and columns"),
     ],
 )
 def test_rows_that_make_no_sense_are_refused(rows, said):

@@ -13,9 +13,21 @@ namespace {
 constexpr std::size_t kMaxLanes = 8;
 constexpr std::size_t kMaxBytes = std::size_t{1} << 30;  // for the weights of all workers
 constexpr std::size_t kCheckEvery = 4096;                // boxes
+constexpr double kRounding = 0x1p-53;
+
+// 1 for each lane whose bit is set, so that loops over lanes need no branches.
+constexpr auto kChosen = [] {
+  std::array<std::array<double, kMaxLanes>, std::size_t{1} << kMaxLanes> chosen{};
+  for (std::size_t lanes = 0; lanes < chosen.size(); ++lanes) {
+    for (std::size_t lane = 0; lane < kMaxLanes; ++lane) chosen[lanes][lane] = static_cast<double>(lanes >> lane & 1);
+  }
+  return chosen;
+}();
 
 // The probability that queries meet and end in each box: one pass from the root downwards over the boxes that they can
-// reach. A few queries, one a lane, share the look at each box. What comes out does not depend on the company.
+// reach. A few queries, one a lane, share the look at each box. What comes out does not depend on the company. A box
+// that is met with a probability so small that all such boxes together cannot change the last bit of a sum is not
+// followed any further.
 template <std::size_t kLanes>
 class Pass {
  public:
@@ -24,6 +36,7 @@ class Pass {
   Pass(const Grammar& grammar, const Queries& queries)
       : grammar_(grammar),
         queries_(queries),
+        negligible_(kRounding / static_cast<double>(grammar.depths.n_places())),
         weights_(grammar.depths.n_places() * kLanes),
         waiting_((grammar.graph.n_boxes() + 63) / 64),
         left_(queries.n_tests),
@@ -68,9 +81,9 @@ class Pass {
       Lanes weight;
       std::copy_n(&weights_[place * kLanes], kLanes, weight);
       unsigned active = 0;
-      for (std::size_t lane = 0; lane < kLanes; ++lane) active |= unsigned{weight[lane] > 0} << lane;
-      if (active == 0) continue;
+      for (std::size_t lane = 0; lane < kLanes; ++lane) active |= unsigned{weight[lane] > negligible_} << lane;
       std::fill_n(&weights_[place * kLanes], kLanes, 0.0);
+      if (active == 0) continue;
       const std::size_t depth = grammar_.depths.first_depth(box) + (place - begin);
       find_probabilities(box, depth, grammar_.values[place]);
       for (std::size_t lane = 0; lane < kLanes; ++lane) ending[lane] += weight[lane] * probabilities_[0];
@@ -99,14 +112,14 @@ class Pass {
 
   void add(BoxId box, std::size_t depth, double probability, const Lanes& weight, unsigned lanes) {
     double* sums = &weights_[grammar_.depths.place(box, depth + 1) * kLanes];
-    for (std::size_t lane = 0; lane < kLanes; ++lane) {
-      sums[lane] += (lanes >> lane & 1) != 0 ? weight[lane] * probability : 0.0;
-    }
+    const auto& is_chosen = kChosen[lanes % kChosen.size()];
+    for (std::size_t lane = 0; lane < kLanes; ++lane) sums[lane] += weight[lane] * probability * is_chosen[lane];
     waiting_[box / 64] |= std::uint64_t{1} << box % 64;
   }
 
   const Grammar& grammar_;
   const Queries& queries_;
+  double negligible_;
   Array<double> weights_;               // of each place, for each lane; zero between runs
   std::vector<std::uint64_t> waiting_;  // one bit a box that has been met and not passed on
   std::vector<std::uint8_t> left_;      // of each test: the lanes that go left, one bit each

@@ -1,15 +1,12 @@
-#include <cstring>
-#include <limits>
-#include <numeric>
+#include <set>
 
 #include "bcart/build.hpp"
 #include "check.hpp"
+#include "grammars.hpp"
 #include "problems.hpp"
 
 namespace bcart::check {
 namespace {
-
-constexpr std::size_t kNoLimit = std::numeric_limits<std::size_t>::max();
 
 Graph build(const Problem& problem, const Family& family = {}, std::size_t n_workers = 1,
             std::size_t max_bytes = kNoLimit) {
@@ -20,38 +17,22 @@ Graph build(const Problem& problem, const Family& family = {}, std::size_t n_wor
   return build_graph(cells, family, max_bytes, workers, progress);
 }
 
-template <class T>
-bool same_bytes(const Array<T>& a, const Array<T>& b) {
-  return a.size() == b.size() && (a.size() == 0 || std::memcmp(a.data(), b.data(), a.size() * sizeof(T)) == 0);
-}
-
 bool is_same(const Graph& a, const Graph& b) {
-  return a.n_bins == b.n_bins && a.n_statistics == b.n_statistics && a.layer_ends == b.layer_ends &&
-         a.max_depth == b.max_depth && same_bytes(a.first_split, b.first_split) &&
-         same_bytes(a.n_splits_of, b.n_splits_of) && same_bytes(a.n_cells, b.n_cells) &&
-         same_bytes(a.statistics, b.statistics) && same_bytes(a.tests.narrow(), b.tests.narrow()) &&
-         same_bytes(a.tests.wide(), b.tests.wide()) && same_bytes(a.left, b.left) && same_bytes(a.right, b.right);
-}
-
-// The numbers that the boxes of a plain search have in the graph: their own where depth is limited; in a graph of all
-// trees larger boxes come first.
-std::vector<std::size_t> expected_ids(const PlainGraph& plain, bool is_sorted) {
-  std::vector<std::size_t> order(plain.boxes.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  const auto is_larger = [&](std::size_t a, std::size_t b) { return plain.boxes[a].size() > plain.boxes[b].size(); };
-  if (is_sorted) std::stable_sort(order.begin(), order.end(), is_larger);
-  std::vector<std::size_t> ids(order.size());
-  for (std::size_t i = 0; i < order.size(); ++i) ids[order[i]] = i;
-  return ids;
+  return a.n_bins == b.n_bins && a.kinds == b.kinds && a.n_statistics == b.n_statistics && a.max_depth == b.max_depth &&
+         same_bytes(a.first_split, b.first_split) && same_bytes(a.n_splits_of, b.n_splits_of) &&
+         same_bytes(a.n_cells, b.n_cells) && same_bytes(a.statistics, b.statistics) &&
+         same_bytes(a.tests.narrow(), b.tests.narrow()) && same_bytes(a.tests.wide(), b.tests.wide()) &&
+         same_bytes(a.left, b.left) && same_bytes(a.right, b.right);
 }
 
 // Every number of the graph against a plain breadth-first search.
 void check_plain(const Problem& problem, const Family& family, const Graph& graph) {
   PlainGraph plain = plain_graph(problem, family);
-  const TestNumbers numbers(problem.n_bins);
+  const TestNumbers numbers(problem.n_bins, problem.kinds);
+  CHECK(graph.n_bins == problem.n_bins && graph.kinds == problem.kinds);
   CHECK_EQUAL(graph.n_boxes(), plain.boxes.size());
   if (graph.n_boxes() != plain.boxes.size()) return;
-  const std::vector<std::size_t> ids = expected_ids(plain, !graph.max_depth);
+  const std::vector<std::size_t> ids = expected_ids(plain);
   std::size_t n_splits = 0;
   for (std::size_t i = 0; i < plain.boxes.size(); ++i) {
     const std::size_t box = ids[i];
@@ -61,12 +42,10 @@ void check_plain(const Problem& problem, const Family& family, const Graph& grap
       for (const Cell cell : plain.boxes[i]) sum += problem.statistics[cell * graph.n_statistics + k];
       CHECK_EQUAL(graph.statistics[box * graph.n_statistics + k], sum);
     }
-    const std::vector<PlainSplit> none;
-    const std::vector<PlainSplit>& splits = i < plain.splits.size() ? plain.splits[i] : none;
-    CHECK_EQUAL(graph.n_splits_of[box], splits.size());
+    CHECK_EQUAL(graph.n_splits_of[box], plain.splits[i].size());
     CHECK_EQUAL(graph.first_split[box], n_splits);
-    if (graph.n_splits_of[box] != splits.size()) return;
-    for (const PlainSplit& split : splits) {
+    if (graph.n_splits_of[box] != plain.splits[i].size()) return;
+    for (const PlainSplit& split : plain.splits[i]) {
       CHECK(numbers.test(graph.tests[n_splits]) == split.test);
       CHECK_EQUAL(graph.left[n_splits], ids[plain.id(split.left)]);
       CHECK_EQUAL(graph.right[n_splits], ids[plain.id(split.right)]);
@@ -74,10 +53,6 @@ void check_plain(const Problem& problem, const Family& family, const Graph& grap
     }
   }
   CHECK_EQUAL(n_splits, graph.n_splits());
-  for (std::size_t t = 0; t < std::min(graph.layer_ends.size(), plain.layer_ends.size()); ++t) {
-    CHECK_EQUAL(graph.layer_ends[t], plain.layer_ends[t]);
-  }
-  CHECK_EQUAL(graph.layer_ends.back(), plain.layer_ends.back());
 }
 
 // Enough boxes for many batches and several blocks of cells.
@@ -92,10 +67,9 @@ Problem large_problem() {
 
 TEST(the_graph_is_that_of_a_plain_breadth_first_search) {
   std::mt19937_64 random(1);
-  for (int i = 0; i < 40; ++i) {
-    std::vector<std::size_t> n_bins(1 + pick(random, 4));
-    for (std::size_t& n : n_bins) n = 1 + pick(random, 5);
-    const Problem problem = random_problem(random, 14, n_bins);
+  for (int i = 0; i < 80; ++i) {
+    const Problem problem = i % 2 == 0 ? random_problem(random, 14, random_bins(random, 1 + pick(random, 4), 5))
+                                       : mixed_problem(random, 14, 4, 5);
     check_plain(problem, {}, build(problem));
     for (const std::size_t max_depth : {1, 2, 3}) {
       const Family family{max_depth, 1, 2};
@@ -113,6 +87,8 @@ TEST(boxes_of_more_cells_than_bits_in_a_word) {
   const Problem problem = random_problem(random, 200, {9, 8, 7});
   const Family family{2, 1, 2};
   check_plain(problem, family, build(problem, family));
+  const Problem mixed = random_problem(random, 200, {9, 8, 7}, {Kind::optional, Kind::nominal, Kind::numeric});
+  check_plain(mixed, family, build(mixed, family));
 }
 
 TEST(grids_with_more_tests_than_fit_into_two_bytes) {
@@ -121,6 +97,10 @@ TEST(grids_with_more_tests_than_fit_into_two_bytes) {
   const Graph graph = build(problem);
   CHECK(!graph.tests.is_narrow());
   check_plain(problem, {}, graph);
+  const Problem mixed = random_problem(random, 10, {255, 255, 255}, {Kind::nominal, Kind::optional, Kind::optional});
+  const Graph mixed_graph = build(mixed);
+  CHECK(!mixed_graph.tests.is_narrow());
+  check_plain(mixed, {}, mixed_graph);
 }
 
 TEST(any_number_of_workers_makes_the_same_bytes) {
@@ -129,6 +109,15 @@ TEST(any_number_of_workers_makes_the_same_bytes) {
   CHECK(one.n_splits() > 200'000);
   CHECK(!one.max_depth);
   for (const std::size_t n_workers : {2, 3}) CHECK(is_same(one, build(problem, {}, n_workers)));
+}
+
+TEST(any_number_of_workers_makes_the_same_bytes_of_features_of_all_kinds) {
+  std::mt19937_64 random(101);
+  const Problem problem = random_problem(random, 60, {2, 3, 4, 3, 2, 4, 3, 3}, random_kinds(random, 8));
+  const Graph one = build(problem, {}, 1);
+  CHECK(one.n_splits() > 50'000);
+  CHECK(is_same(one, build(problem, {}, 3)));
+  CHECK(is_same(build(problem, {3, 1, 2}, 1), build(problem, {3, 1, 2}, 2)));
 }
 
 TEST(children_have_fewer_cells_and_add_up_to_their_parent) {
@@ -149,16 +138,39 @@ TEST(children_have_fewer_cells_and_add_up_to_their_parent) {
   CHECK(is_right);
 }
 
-TEST(in_a_graph_of_all_trees_parents_come_before_children) {
-  const Graph graph = build(large_problem());
-  bool is_right = true;
-  for (std::size_t box = 0; box < graph.n_boxes(); ++box) {
-    is_right = is_right && (box == 0 || graph.n_cells[box] <= graph.n_cells[box - 1]);
-    for (std::size_t s = graph.first_split[box]; s < graph.last_split(box); ++s) {
-      is_right = is_right && graph.left[s] > box && graph.right[s] > box;
+TEST(larger_boxes_come_first_and_so_parents_before_children) {
+  for (const Family& family : {Family{}, Family{3, 1, 2}, Family{4, 2, 5}}) {
+    const Graph graph = build(large_problem(), family);
+    bool is_right = true;
+    for (std::size_t box = 0; box < graph.n_boxes(); ++box) {
+      is_right = is_right && (box == 0 || graph.n_cells[box] <= graph.n_cells[box - 1]);
+      for (std::size_t s = graph.first_split[box]; s < graph.last_split(box); ++s) {
+        is_right = is_right && graph.left[s] > box && graph.right[s] > box;
+      }
     }
+    CHECK(is_right);
   }
-  CHECK(is_right);
+}
+
+TEST(boxes_of_each_size_are_visited_once_from_either_end) {
+  for (const Family& family : {Family{}, Family{3, 1, 2}}) {
+    const Graph graph = build(large_problem(), family);
+    std::vector<std::size_t> starts;  // by looking at every box
+    for (std::size_t box = 0; box < graph.n_boxes(); ++box) {
+      if (box == 0 || graph.n_cells[box] != graph.n_cells[box - 1]) starts.push_back(box);
+    }
+    std::vector<std::size_t> downward;
+    std::vector<std::size_t> upward;
+    graph.for_each_size([&](std::size_t begin, std::size_t end) { downward.insert(downward.end(), {begin, end}); });
+    graph.for_each_size_upward([&](std::size_t begin, std::size_t end) { upward.insert(upward.end(), {end, begin}); });
+    std::reverse(upward.begin(), upward.end());
+    std::vector<std::size_t> expected;
+    for (std::size_t i = 0; i < starts.size(); ++i) {
+      expected.insert(expected.end(), {starts[i], i + 1 < starts.size() ? starts[i + 1] : graph.n_boxes()});
+    }
+    CHECK(downward == expected);
+    CHECK(upward == expected);
+  }
 }
 
 TEST(a_byte_budget_leaves_the_graph_of_some_depth) {

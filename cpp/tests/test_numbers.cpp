@@ -9,20 +9,36 @@
 namespace bcart::check {
 namespace {
 
-void check_round_trip(const std::vector<std::size_t>& n_bins) {
-  const TestNumbers numbers(n_bins);
+// The tests that some box may make on a feature.
+std::vector<Test> all_tests(std::uint32_t feature, std::size_t n_bins, Kind kind) {
+  std::vector<Test> tests;
+  const std::uint32_t first = kind == Kind::optional ? 1 : 0;
+  if (kind == Kind::optional) tests.push_back({feature, Form::is_missing, 0, 0});
+  for (std::uint32_t upper = first; upper < n_bins; ++upper) {
+    if (kind == Kind::nominal) tests.push_back({feature, Form::equals, upper, upper});
+    for (std::uint32_t lower = first; lower < upper && kind != Kind::nominal; ++lower) {
+      tests.push_back({feature, Form::below, lower, upper});
+      if (kind == Kind::numeric) continue;
+      tests.push_back({feature, Form::missing_left, lower, upper});
+      tests.push_back({feature, Form::missing_right, lower, upper});
+    }
+  }
+  return tests;
+}
+
+void check_round_trip(const std::vector<std::size_t>& n_bins, std::vector<Kind> kinds = {}) {
+  kinds.resize(n_bins.size(), Kind::numeric);
+  const TestNumbers numbers(n_bins, kinds);
   std::vector<bool> is_used(numbers.size());
   std::size_t n_tests = 0;
   for (std::uint32_t f = 0; f < n_bins.size(); ++f) {
-    for (std::uint32_t upper = 1; upper < n_bins[f]; ++upper) {
-      for (std::uint32_t lower = 0; lower < upper; ++lower, ++n_tests) {
-        const Test test{f, lower, upper};
-        const std::uint32_t number = numbers.number(test);
-        CHECK(number < numbers.size());
-        CHECK(numbers.test(number) == test);
-        CHECK(!is_used[number]);
-        is_used[number] = true;
-      }
+    for (const Test& test : all_tests(f, n_bins[f], kinds[f])) {
+      const std::uint32_t number = numbers.number(test);
+      CHECK(number < numbers.size());
+      CHECK(numbers.test(number) == test);
+      CHECK(!is_used[number]);
+      is_used[number] = true;
+      ++n_tests;
     }
   }
   CHECK_EQUAL(n_tests, numbers.size());
@@ -35,19 +51,38 @@ TEST(every_test_has_a_number_of_its_own_and_every_number_a_test) {
   check_round_trip({2, 2, 2});
   check_round_trip({10, 3, 7, 2});
   check_round_trip({255, 255, 2, 255});
+  for (const Kind kind : {Kind::optional, Kind::nominal}) {
+    check_round_trip({2}, {kind});
+    check_round_trip({255}, {kind});
+    check_round_trip({2, 3, 7}, {kind, kind, kind});
+    check_round_trip({2, 3, 7}, {Kind::numeric, kind, Kind::numeric});
+  }
 }
 
-TEST(features_of_one_bin_have_no_tests) {
+TEST(features_of_one_bin_have_no_tests_unless_they_ask_for_the_code) {
   check_round_trip({1, 4, 1, 1, 3, 1});
-  CHECK_EQUAL(TestNumbers({1, 1}).size(), std::size_t{0});
+  check_round_trip({1, 1, 1, 4, 1}, {Kind::nominal, Kind::optional, Kind::numeric, Kind::optional, Kind::nominal});
+  CHECK_EQUAL(TestNumbers({1, 1}, {Kind::numeric, Kind::numeric}).size(), std::size_t{0});
 }
 
 TEST(random_grids) {
   std::mt19937_64 random(1);
   for (int i = 0; i < 50; ++i) {
-    std::vector<std::size_t> n_bins(1 + pick(random, 10));
-    for (std::size_t& n : n_bins) n = 1 + pick(random, 30);
+    const std::vector<std::size_t> n_bins = random_bins(random, 1 + pick(random, 10), 30);
     check_round_trip(n_bins);
+    check_round_trip(n_bins, random_kinds(random, n_bins.size()));
+  }
+}
+
+TEST(codes_go_left_as_the_form_says) {
+  for (const Kind kind : {Kind::numeric, Kind::optional, Kind::nominal}) {
+    for (const Test& test : all_tests(0, 8, kind)) {
+      const bool needs_known = kind == Kind::optional && test.form == Form::below;  // no box with it misses values
+      for (std::uint32_t code = needs_known ? 1 : 0; code < 8; ++code) {
+        CHECK_EQUAL(test.is_left(code), goes_left(test, code));
+        CHECK_EQUAL(test.is_left(code), test.first() <= code && code <= test.lower);
+      }
+    }
   }
 }
 

@@ -24,8 +24,8 @@ Words philox(Words counter, std::array<std::uint32_t, 2> key) {
 std::uint32_t low(std::uint64_t word) { return static_cast<std::uint32_t>(word); }
 std::uint32_t high(std::uint64_t word) { return static_cast<std::uint32_t>(word >> 32); }
 
-double expected(std::uint64_t seed, std::uint64_t stream, std::uint64_t draw) {
-  const Words words = philox({low(draw), high(draw), low(stream), high(stream)}, {low(seed), high(seed)});
+double expected(std::uint64_t seed, std::uint64_t stream, std::uint32_t branch, std::uint32_t draw) {
+  const Words words = philox({draw, branch, low(stream), high(stream)}, {low(seed), high(seed)});
   return static_cast<double>((std::uint64_t{words[1]} << 32 | words[0]) >> 11) / 9007199254740992.0;
 }
 
@@ -44,13 +44,18 @@ TEST(the_first_draw_is_the_published_answer) {
   CHECK_EQUAL(Random(0, 0).uniform(), static_cast<double>(bits >> 11) * 0x1p-53);
 }
 
-TEST(a_draw_depends_on_seed_stream_and_place_alone) {
+TEST(a_draw_depends_on_seed_stream_branch_and_place_alone) {
   std::mt19937_64 words(1);
   for (int i = 0; i < 200; ++i) {
     const std::uint64_t seed = words() >> (i % 64);
     const std::uint64_t stream = words() >> (i * 7 % 64);
-    Random random(seed, stream);
-    for (std::uint64_t draw = 0; draw < 20; ++draw) CHECK_EQUAL(random.uniform(), expected(seed, stream, draw));
+    const std::uint32_t branch = low(words()) >> (i % 32);
+    Random random(seed, stream, branch);
+    Random trunk(seed, stream);
+    for (std::uint32_t draw = 0; draw < 20; ++draw) {
+      CHECK_EQUAL(random.uniform(), expected(seed, stream, branch, draw));
+      CHECK_EQUAL(trunk.uniform(), expected(seed, stream, 0, draw));
+    }
   }
 }
 

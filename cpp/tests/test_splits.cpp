@@ -49,17 +49,103 @@ void check_boxes(std::mt19937_64& random, const Problem& problem, const Family& 
   }
 }
 
-std::vector<std::size_t> random_bins(std::mt19937_64& random) {
-  std::vector<std::size_t> n_bins(1 + pick(random, 7));
-  for (std::size_t& n : n_bins) n = 1 + pick(random, 12);
-  return n_bins;
+// Both ways against the definition, also for more cells than a word has bits where there is only one.
+void check_large_boxes(std::mt19937_64& random, const Problem& problem, const Family& family, int n_boxes) {
+  const Cells cells = problem.cells();
+  const SplitRules rules(cells, family);
+  const std::vector<Fingerprint> words = cell_fingerprints(cells.n_cells);
+  SplitFinder finder(rules);
+  for (int i = 0; i < n_boxes; ++i) {
+    const std::vector<Cell> box = random_box(random, cells.n_cells, 300);
+    std::vector<Split> found;
+    finder.find(box, found);
+    check_same(found, plain_splits(problem, family, box), words);
+    std::vector<Split> by_bins;
+    finder.find_by_bins(box, by_bins);
+    check_same(by_bins, plain_splits(problem, family, box), words);
+    CHECK(found.size() <= rules.max_splits(box.size()));
+  }
 }
+
+std::vector<std::size_t> some_bins(std::mt19937_64& random) { return random_bins(random, 1 + pick(random, 7), 12); }
 
 }  // namespace
 
 TEST(both_ways_list_each_bipartition_once) {
   std::mt19937_64 random(1);
-  for (int i = 0; i < 60; ++i) check_boxes(random, random_problem(random, 100, random_bins(random)), {}, 30);
+  for (int i = 0; i < 60; ++i) check_boxes(random, random_problem(random, 100, some_bins(random)), {}, 30);
+}
+
+TEST(both_ways_agree_on_features_of_all_kinds) {
+  std::mt19937_64 random(8);
+  for (int i = 0; i < 150; ++i) {
+    check_boxes(random, mixed_problem(random, 100, 6, 1 + pick(random, 12)), {}, 30);
+    check_large_boxes(random, mixed_problem(random, 300, 6, 12), {}, 3);
+  }
+}
+
+TEST(features_of_one_kind_only) {
+  std::mt19937_64 random(9);
+  for (const Kind kind : {Kind::optional, Kind::nominal}) {
+    for (int i = 0; i < 30; ++i) {
+      const std::vector<std::size_t> n_bins = some_bins(random);
+      const Problem problem = random_problem(random, 200, n_bins, std::vector<Kind>(n_bins.size(), kind));
+      check_boxes(random, problem, {}, 30);
+      check_large_boxes(random, problem, {}, 3);
+    }
+  }
+}
+
+TEST(a_feature_that_is_mostly_or_always_missing) {
+  std::mt19937_64 random(10);
+  Problem problem = random_problem(random, 60, {1, 2, 6}, {Kind::optional, Kind::optional, Kind::optional});
+  check_boxes(random, problem, {}, 100);
+  for (Cell cell = 0; cell < problem.n_cells(); ++cell) {
+    if (cell % 7 != 0) problem.codes[cell * 3 + 2] = 0;  // cells may repeat: to splits that is all the same
+  }
+  check_boxes(random, problem, {}, 200);
+}
+
+TEST(the_splits_of_one_optional_feature_in_their_order) {
+  const Problem problem = {1, {4}, {Kind::optional}, {0, 1, 2, 3}, {1, 1, 1, 1}, {1, 1, 1, 1}};
+  const Cells cells = problem.cells();
+  const SplitRules rules(cells, {});
+  SplitFinder finder(rules);
+  const auto tests_of = [&](const std::vector<Cell>& box) {
+    std::vector<Split> splits;
+    finder.find(box, splits);
+    std::vector<Test> tests;
+    for (const Split& split : splits) tests.push_back(split.test);
+    return tests;
+  };
+  CHECK((tests_of({0, 1, 2, 3}) == std::vector<Test>{{0, Form::is_missing, 0, 0},
+                                                     {0, Form::missing_left, 1, 2},
+                                                     {0, Form::missing_left, 2, 3},
+                                                     {0, Form::missing_right, 1, 2},
+                                                     {0, Form::missing_right, 2, 3}}));
+  CHECK((tests_of({1, 2, 3}) == std::vector<Test>{{0, Form::below, 1, 2}, {0, Form::below, 2, 3}}));
+  CHECK(
+      (tests_of({0, 1, 3}) ==
+       std::vector<Test>{{0, Form::is_missing, 0, 0}, {0, Form::missing_left, 1, 3}, {0, Form::missing_right, 1, 3}}));
+  CHECK((tests_of({0, 2}) == std::vector<Test>{{0, Form::is_missing, 0, 0}}));
+}
+
+TEST(of_two_labels_only_the_first_is_asked_for) {
+  const Problem problem = {1, {5}, {Kind::nominal}, {1, 3, 4}, {1, 1, 1}, {1, 1, 1}};
+  const Cells cells = problem.cells();
+  const SplitRules rules(cells, {});
+  SplitFinder finder(rules);
+  std::vector<Split> splits;
+  const std::vector<Cell> three{0, 1, 2};
+  finder.find(three, splits);
+  CHECK_EQUAL(splits.size(), std::size_t{3});
+  CHECK(splits.at(0).test == (Test{0, Form::equals, 1, 1}));
+  CHECK(splits.at(2).test == (Test{0, Form::equals, 4, 4}));
+  splits.clear();
+  const std::vector<Cell> two{1, 2};
+  finder.find(two, splits);
+  CHECK_EQUAL(splits.size(), std::size_t{1});
+  CHECK(splits.at(0).test == (Test{0, Form::equals, 3, 3}));
 }
 
 TEST(features_that_repeat_each_other_add_no_split) {
@@ -68,6 +154,7 @@ TEST(features_that_repeat_each_other_add_no_split) {
   Problem doubled = problem;
   doubled.n_features = 4;
   doubled.n_bins = {5, 3, 5, 3};
+  doubled.kinds.assign(4, Kind::numeric);
   doubled.codes.clear();
   for (Cell cell = 0; cell < problem.n_cells(); ++cell) {
     const Code a = problem.code(cell, 0);
@@ -88,29 +175,36 @@ TEST(binary_features) {
 
 TEST(as_many_bins_as_there_can_be) {
   std::mt19937_64 random(4);
-  check_boxes(random, random_problem(random, 200, {255, 1, 255, 64, 65}), {}, 200);
+  const std::vector<std::size_t> n_bins{255, 1, 255, 64, 65};
+  check_boxes(random, random_problem(random, 200, n_bins), {}, 200);
+  for (int i = 0; i < 5; ++i) check_boxes(random, random_problem(random, 200, n_bins, random_kinds(random, 5)), {}, 50);
 }
 
 TEST(cuts_that_fill_words_of_64_bits_exactly) {
   std::mt19937_64 random(5);
   check_boxes(random, random_problem(random, 200, {33, 33}), {}, 200);
   check_boxes(random, random_problem(random, 200, {65, 65}), {}, 200);
+  check_boxes(random, random_problem(random, 200, {64, 64}, {Kind::nominal, Kind::nominal}), {}, 200);
+  check_boxes(random, random_problem(random, 200, {33, 65}, {Kind::optional, Kind::nominal}), {}, 200);
 }
 
 TEST(light_sides_and_light_boxes_are_left_alone) {
   std::mt19937_64 random(6);
   for (const double minimum : {0.25, 0.5, 1.0, 3.0, 10.0, 1000.0}) {
     for (int i = 0; i < 8; ++i) {
-      const Problem problem = random_problem(random, 100, random_bins(random));
+      const Problem problem = random_problem(random, 100, some_bins(random));
       check_boxes(random, problem, {{}, minimum, 2}, 30);
       check_boxes(random, problem, {{}, 0.25, minimum}, 30);
       check_boxes(random, problem, {{}, minimum, 3 * minimum}, 30);
+      const Problem mixed = mixed_problem(random, 100, 6, 8);
+      check_boxes(random, mixed, {{}, minimum, 2}, 30);
+      check_large_boxes(random, mixed, {{}, minimum, 3 * minimum}, 5);
     }
   }
 }
 
 TEST(weights_that_are_short_by_rounding_are_enough) {
-  Problem problem = {1, {20}, {}, {}, {}};
+  Problem problem = {1, {20}, {Kind::numeric}, {}, {}, {}};
   std::vector<Cell> box;
   for (Cell cell = 0; cell < 20; ++cell) {
     problem.codes.push_back(static_cast<Code>(cell));
@@ -127,19 +221,21 @@ TEST(weights_that_are_short_by_rounding_are_enough) {
   finder.find_by_bins(box, by_bins);
   CHECK_EQUAL(by_masks.size(), std::size_t{1});
   CHECK_EQUAL(by_bins.size(), std::size_t{1});
-  CHECK(by_masks.at(0).test == (Test{0, 9, 10}));
-  CHECK(by_bins.at(0).test == (Test{0, 9, 10}));
+  CHECK(by_masks.at(0).test == (Test{0, Form::below, 9, 10}));
+  CHECK(by_bins.at(0).test == (Test{0, Form::below, 9, 10}));
 }
 
 TEST(boxes_of_every_size_go_the_right_way_and_splits_are_appended) {
   std::mt19937_64 random(7);
-  const Problem problem = random_problem(random, 400, {6, 5, 4, 3, 2});
+  const Problem problem =
+      random_problem(random, 400, {6, 5, 4, 3, 2, 4},
+                     {Kind::numeric, Kind::optional, Kind::nominal, Kind::numeric, Kind::optional, Kind::optional});
   const Cells cells = problem.cells();
   const SplitRules rules(cells, {});
   const std::vector<Fingerprint> words = cell_fingerprints(cells.n_cells);
   SplitFinder finder(rules);
   std::vector<Split> splits;
-  for (const std::size_t size : {1, 2, 3, 7, 8, 9, 63, 64, 65, 66, 128, 200}) {
+  for (std::size_t size = 1; size <= 200; ++size) {
     std::vector<Cell> box;
     for (Cell cell = 0; cell < size; ++cell) box.push_back(cell);
     const std::size_t n_before = splits.size();

@@ -1,70 +1,24 @@
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
-#include "bcart/build.hpp"
+#include "bcart/exponential.hpp"
 #include "bcart/sweep.hpp"
 #include "check.hpp"
-#include "problems.hpp"
+#include "grammars.hpp"
 
 namespace bcart::check {
 namespace {
 
-constexpr std::size_t kNoLimit = std::numeric_limits<std::size_t>::max();
-
-// The recursion as it is written, in higher precision. Without a limit `depth` counts down from more than there is.
-struct Recursion {
-  const Problem& problem;
-  Family family;
-  const std::map<std::vector<Cell>, double>& log_leaf;
-  long double log_split;
-  bool is_sum;
-
-  long double value(const std::vector<Cell>& box, std::size_t depth) const {
-    std::vector<long double> terms{log_leaf.empty() ? 0.0L : log_leaf.at(box)};
-    if (depth > 0) {
-      for (const PlainSplit& split : plain_splits(problem, family, box)) {
-        terms.push_back(log_split + value(split.left, depth - 1) + value(split.right, depth - 1));
-      }
-    }
-    const long double largest = *std::max_element(terms.begin(), terms.end());
-    if (!is_sum) return largest;
-    long double sum = 0;
-    for (const long double term : terms) sum += std::exp(term - largest);
-    return largest + std::log(sum);
-  }
-};
-
-template <class Addition>
-void check_sweep(const Problem& problem, const Family& family, double log_split, bool has_leaves, bool is_sum) {
-  const Cells cells = problem.cells();
-  Monitor monitor;
-  Workers workers(2, monitor);
-  Progress progress;
-  const Graph graph = build_graph(cells, family, kNoLimit, workers, progress);
-  PlainGraph plain = plain_graph(problem, family);
-  // In a graph of all trees larger boxes come first.
-  const auto is_larger = [](const auto& a, const auto& b) { return a.size() > b.size(); };
-  if (!graph.max_depth) std::stable_sort(plain.boxes.begin(), plain.boxes.end(), is_larger);
-  std::mt19937_64 random(9);
-  std::vector<double> log_leaf;
-  std::map<std::vector<Cell>, double> leaf_of;
-  for (const std::vector<Cell>& box : plain.boxes) {
-    log_leaf.push_back(-0.01 * static_cast<double>(pick(random, 1000)));
-    if (has_leaves) leaf_of[box] = log_leaf.back();
-  }
-  const Values values = sweep<Addition>(graph, has_leaves ? log_leaf.data() : nullptr, log_split, workers);
-  const Recursion recursion{problem, family, leaf_of, log_split, is_sum};
-  CHECK_EQUAL(values.levels.size(), graph.max_depth ? *graph.max_depth + 1 : std::size_t{1});
-  for (std::size_t level = 0; level < values.levels.size(); ++level) {
-    const std::size_t depth = graph.max_depth ? level : 100;
-    CHECK_EQUAL(values.levels[level].size(), graph.level_size(level));
-    for (std::size_t box = 0; box < values.levels[level].size(); ++box) {
-      const auto expected = static_cast<double>(recursion.value(plain.boxes[box], depth));
-      CHECK_CLOSE(values.levels[level][box], expected, 1e-13 * (1 + std::abs(expected)));
+void check_values(const Engine& engine, const Grammar& grammar, PlainGrammar plain) {
+  CHECK_EQUAL(plain.n_boxes(), engine.graph.n_boxes());
+  for (std::size_t box = 0; box < engine.graph.n_boxes(); ++box) {
+    const std::size_t n_depths = engine.depths.end(box) - engine.depths.begin(box);
+    for (std::size_t i = 0; i < n_depths; ++i) {
+      const std::size_t depth = engine.depths.first_depth(box) + i;
+      const auto expected = static_cast<double>(plain.value(box, depth));
+      CHECK_CLOSE(grammar.value(box, depth), expected, 1e-13 * (1 + std::abs(expected)));
     }
   }
-  CHECK_EQUAL(values.root(), values.levels.back()[0]);
 }
 
 double plain_log_sum(const std::vector<double>& terms) {
@@ -96,64 +50,103 @@ double value_of_root(const std::vector<double>& terms) {
   }
   Monitor monitor;
   Workers workers(1, monitor);
-  return sweep<Addition>(graph, log_leaf.data(), 0.0, workers).root();
+  const auto prior = Registered<TreePrior>::make("leaf-count", {0.0});
+  const Depths depths(graph, false, workers);
+  return sweep<Addition>(graph, depths, *prior, log_leaf.data(), workers)[0];
 }
 
 }  // namespace
 
 TEST(sums_and_maxima_are_those_of_the_recursion) {
   std::mt19937_64 random(1);
-  for (int i = 0; i < 12; ++i) {
-    std::vector<std::size_t> n_bins(1 + pick(random, 3));
-    for (std::size_t& n : n_bins) n = 2 + pick(random, 3);
-    const Problem problem = random_problem(random, 7, n_bins);
-    for (const Family& family : {Family{}, Family{1, 1, 2}, Family{2, 1, 2}, Family{3, 1.5, 4}}) {
-      for (const double log_split : {-2.0, 0.0, 3.5}) {
-        check_sweep<LogSum>(problem, family, log_split, true, true);
-        check_sweep<Maximum>(problem, family, log_split, true, false);
-        check_sweep<LogSum>(problem, family, log_split, false, true);
+  for (int i = 0; i < 20; ++i) {
+    const Problem problem = mixed_problem(random, 9, 3, 4);
+    for (const Family& family : some_families()) {
+      for (const NamedModel& prior : some_priors()) {
+        Engine engine(problem, family, prior, 2);
+        engine.set_leaves(random_leaves(random, engine.graph.n_boxes()));
+        check_values(engine, engine.sums(), {problem, family, prior, engine.leaves(), Adding::sums});
+        check_values(engine, engine.maxima(), {problem, family, prior, engine.leaves(), Adding::maxima});
+        engine.set_leaves(std::vector<double>{});
+        check_values(engine, engine.sums(), {problem, family, prior, nullptr, Adding::sums});
       }
     }
   }
 }
 
-TEST(boxes_reach_only_the_levels_they_have_depth_for) {
+TEST(larger_problems_of_all_kinds) {
   std::mt19937_64 random(2);
-  const Problem problem = random_problem(random, 30, {4, 4, 4});
-  const Cells cells = problem.cells();
-  Monitor monitor;
-  Workers workers(1, monitor);
-  Progress progress;
-  const Graph graph = build_graph(cells, {3, 1, 2}, kNoLimit, workers, progress);
-  CHECK_EQUAL(graph.n_levels(), std::size_t{4});
-  for (std::size_t level = 0; level < 4; ++level) CHECK_EQUAL(graph.level_size(level), graph.layer_ends[3 - level]);
-  const Values values = sweep<LogSum>(graph, nullptr, 0.0, workers);
-  for (const double value : values.levels[0]) CHECK_EQUAL(value, 0.0);  // no depth left: one tree
-  const std::size_t n_root_splits = graph.n_splits_of[0];
-  CHECK_CLOSE(values.levels[1][0], std::log(1.0 + static_cast<double>(n_root_splits)), 1e-14);
+  const Problem problem =
+      random_problem(random, 22, {3, 4, 3, 2}, {Kind::optional, Kind::nominal, Kind::numeric, Kind::optional});
+  for (const Family& family : {Family{}, Family{3, 1, 2}, Family{5, 1, 2}}) {
+    for (const NamedModel& prior : some_priors()) {
+      Engine engine(problem, family, prior, 3);
+      engine.set_leaves(random_leaves(random, engine.graph.n_boxes()));
+      check_values(engine, engine.sums(), {problem, family, prior, engine.leaves(), Adding::sums});
+    }
+  }
+}
+
+TEST(with_leaves_of_one_and_no_prior_trees_are_counted) {
+  // A line of n cells: any order of its n - 1 cuts, as far as it matters, is a tree. Catalan's numbers count them.
+  const double catalan[] = {1, 1, 2, 5, 14, 42, 132, 429};
+  double n_trees[9] = {};  // that stop anywhere: t(n) = 1 + sum of t(k) t(n - k)
+  for (std::size_t n = 1; n <= 8; ++n) {
+    n_trees[n] = 1;
+    for (std::size_t k = 1; k < n; ++k) n_trees[n] += n_trees[k] * n_trees[n - k];
+    Problem problem = {1, {n}, {Kind::numeric}, {}, {}, {}};
+    for (std::size_t cell = 0; cell < n; ++cell) {
+      problem.codes.push_back(static_cast<Code>(cell));
+      problem.statistics.push_back(1);
+      problem.weights.push_back(1);
+    }
+    Engine engine(problem, {}, {"leaf-count", {0.0}});
+    engine.set_leaves(std::vector<double>{});
+    CHECK_CLOSE(std::exp(engine.sums().value(0, 0)), n_trees[n], 1e-13 * n_trees[n]);
+    // With a reward for leaves that outweighs all else, only the trees that separate all cells are seen.
+    Engine greedy(problem, {}, {"leaf-count", {-60.0}});
+    greedy.set_leaves(std::vector<double>{});
+    const double excess = greedy.sums().value(0, 0) - 60.0 * static_cast<double>(n - 1);
+    CHECK_CLOSE(std::exp(excess), catalan[n - 1], 1e-10 * catalan[n - 1]);
+  }
 }
 
 TEST(any_number_of_workers_gives_the_same_bits) {
   std::mt19937_64 random(3);
   const Problem problem = random_problem(random, 60, std::vector<std::size_t>(12, 2));
-  const Cells cells = problem.cells();
   for (const Family& family : {Family{}, Family{4, 1, 2}}) {
-    std::vector<Values> found;
-    for (const std::size_t n_workers : {1, 2, 3}) {
-      Monitor monitor;
-      Workers workers(n_workers, monitor);
-      Progress progress;
-      const Graph graph = build_graph(cells, family, kNoLimit, workers, progress);
-      std::vector<double> log_leaf(graph.n_boxes());
-      for (std::size_t box = 0; box < graph.n_boxes(); ++box) log_leaf[box] = -graph.statistics[2 * box] / 7;
-      found.push_back(sweep<LogSum>(graph, log_leaf.data(), -2.0, workers));
-    }
-    for (const Values& values : found) {
-      for (std::size_t level = 0; level < values.levels.size(); ++level) {
-        CHECK(std::equal(values.levels[level].begin(), values.levels[level].end(), found[0].levels[level].begin()));
+    for (const NamedModel& prior : {some_priors()[0], some_priors()[2]}) {
+      std::vector<Array<double>> sums;
+      std::vector<Array<double>> maxima;
+      for (const std::size_t n_workers : {1, 3}) {
+        Engine engine(problem, family, prior, n_workers);
+        std::vector<double> log_leaf(engine.graph.n_boxes());
+        for (std::size_t box = 0; box < log_leaf.size(); ++box) log_leaf[box] = -engine.graph.statistics[2 * box] / 7;
+        sums.push_back(sweep<LogSum>(engine.graph, engine.depths, *engine.prior, log_leaf.data(), engine.workers));
+        maxima.push_back(sweep<Maximum>(engine.graph, engine.depths, *engine.prior, log_leaf.data(), engine.workers));
+        CHECK_EQUAL(sums.back().size(), engine.depths.n_places());
       }
+      CHECK(same_bytes(sums[0], sums[1]));
+      CHECK(same_bytes(maxima[0], maxima[1]));
     }
   }
+}
+
+TEST(exponentials_are_good_to_the_last_digits) {
+  std::mt19937_64 random(5);
+  for (const double spread : {1e-300, 1e-12, 1.0, 50.0, 699.0}) {
+    std::vector<double> x(1 + pick(random, 1000));
+    for (double& value : x) value = -spread * (static_cast<double>(random() >> 11) * 0x1p-53);
+    std::vector<double> found = x;
+    exp_all(found.data(), found.size());
+    for (std::size_t i = 0; i < x.size(); ++i) CHECK_CLOSE(found[i], std::exp(x[i]), 4e-16 * std::exp(x[i]));
+  }
+  double ends[] = {0.0, -0.0, 1e-15, -700.0, -701.0, -1e300, -std::numeric_limits<double>::infinity()};
+  exp_all(ends, 7);
+  CHECK_EQUAL(ends[0], 1.0);
+  CHECK_EQUAL(ends[1], 1.0);
+  CHECK_CLOSE(ends[2], 1.0, 2e-15);
+  for (int i = 3; i < 7; ++i) CHECK_CLOSE(ends[i], std::exp(-700.0), 1e-15 * std::exp(-700.0));
 }
 
 TEST(a_log_sum_is_good_to_the_last_digits) {

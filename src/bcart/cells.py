@@ -118,7 +118,7 @@ def _check_cells(codes: CodeArray, statistics: FloatArray, weights: FloatArray) 
 
 
 def _as_kinds(kinds: Sequence[Kind] | None, n_features: int) -> tuple[Kind, ...]:
-    known: tuple[Kind, ...] = tuple(kinds) if kinds is not None else tuple(["numeric"] * n_features)  # type: ignore[arg-type]
+    known: tuple[Kind, ...] = tuple(kinds) if kinds is not None else tuple(["numeric"] * n_features)
     if len(known) != n_features or not set(known) <= set(get_args(Kind)):
         raise InvalidDataError(
             f"kinds={kinds!r} must be one of {', '.join(get_args(Kind))} for each of {n_features} features"

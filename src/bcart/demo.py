@@ -20,6 +20,7 @@ from bcart.posterior import Posterior
 
 N_FOLDS = 10
 N_SAMPLES = 10_000
+PATIENTS = ((40.0, 62.0, 0.0), (55.0, 62.0, 5.0), (55.0, 62.0, 30.0))
 
 
 def main() -> None:
@@ -35,6 +36,7 @@ def main() -> None:
     print(best)
     print(f"\n{describe(posterior)}\n")
     print(sampled_trees(posterior))
+    print(f"\n{how_sure(posterior)}")
     print(f"\n{compare_with_cart(haberman)}")
     total = time.perf_counter() - start
     print(f"\nThe posterior and its most probable tree took {seconds:.2f} s, all of this {total:.1f} s.")
@@ -71,11 +73,22 @@ def sampled_trees(posterior: Posterior) -> str:
     return f"{N_SAMPLES:,} sampled trees: {leaves.mean():.1f} leaves on average, 90 % have {low} to {high}."
 
 
+def how_sure(posterior: Posterior) -> str:
+    """Return the chance of dying within five years for a few patients, averaged over all trees, and how sure it is."""
+    sure = posterior.uncertainty(PATIENTS)
+    lines = [f"{'The chance of dying, by all trees':36}{'expected':>10}{'95 % interval':>18}"]
+    for patient, mean, low, high in zip(PATIENTS, sure.mean[:, 0], sure.low[:, 0], sure.high[:, 0], strict=True):
+        who = ", ".join(f"{name} {value:g}" for name, value in zip(posterior.grid.feature_names, patient, strict=True))
+        lines.append(f"  {who:34}{mean:10.3f}{f'{low:.3f} to {high:.3f}':>18}")
+    return "\n".join(lines)
+
+
 def compare_with_cart(dataset: Dataset) -> str:
-    """Return cross-validated accuracy and size of the most probable tree and of scikit-learn's CART."""
+    """Return cross-validated scores of all trees, of the most probable one, and of scikit-learn's CART."""
     rows = [f"{f'{N_FOLDS}-fold cross-validation':28}{'accuracy':>10}{'log-loss':>10}{'nodes':>8}"]
     models: dict[str, Any] = {
-        "bcart, most probable tree": BayesianTreeClassifier(),
+        "bcart, all trees": BayesianTreeClassifier(),
+        "bcart, most probable tree": BayesianTreeClassifier(predictor="map"),
         "scikit-learn CART": DecisionTreeClassifier(random_state=0),
     }
     for name, model in models.items():
@@ -83,9 +96,10 @@ def compare_with_cart(dataset: Dataset) -> str:
         result = cross_validate(
             model, dataset.data, dataset.target, cv=folds, scoring=["accuracy", "neg_log_loss"], return_estimator=True
         )
-        nodes = np.mean([_n_nodes(fitted) for fitted in result["estimator"]])
         accuracy, log_loss = result["test_accuracy"].mean(), -result["test_neg_log_loss"].mean()
-        rows.append(f"{name:28}{accuracy:10.3f}{log_loss:10.3f}{nodes:8.1f}")
+        is_one_tree = getattr(model, "predictor", "map") == "map"
+        nodes = f"{np.mean([_n_nodes(fitted) for fitted in result['estimator']]):.1f}" if is_one_tree else "all"
+        rows.append(f"{name:28}{accuracy:10.3f}{log_loss:10.3f}{nodes:>8}")
     return "\n".join(rows)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -58,21 +59,17 @@ class Mixtures:
             return np.asarray(safe + np.log(np.add.reduceat(np.exp(log_terms - safe[self._row]), self._begins)))
 
     def without_negligible(self) -> Mixtures:
-        """Leave out the least probable leaves, less than 1e-13 together for each row."""
-        order = np.lexsort((self.weights, self._row))
-        sums = np.cumsum(self.weights[order])
-        before = np.concatenate([[0.0], sums[self.ends[:-1] - 1]]) if len(self.ends) else sums
-        kept = np.empty(len(order), dtype=np.bool_)
-        kept[order] = sums - before[self._row[order]] > _NEGLIGIBLE
-        kept[order[self.ends - 1]] = True
+        """Leave out leaves that have less than 1e-13 together, for each row."""
+        n_leaves = np.diff(self.ends, prepend=0)
+        kept = self.weights * n_leaves[self._row] > _NEGLIGIBLE
         ends = np.cumsum(kept)[self.ends - 1]
         return Mixtures(ends, self.statistics[kept], self.weights[kept], self.leaf)
 
-    @property
+    @cached_property
     def _begins(self) -> npt.NDArray[np.integer]:
         return np.concatenate([[0], self.ends[:-1]]).astype(np.intp)
 
-    @property
+    @cached_property
     def _row(self) -> npt.NDArray[np.intp]:
         """The row that each leaf belongs to."""
         return np.repeat(np.arange(len(self.ends)), np.diff(self.ends, prepend=0))

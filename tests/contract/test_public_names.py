@@ -1,5 +1,6 @@
 """What the package promises by name."""
 
+import doctest
 import inspect
 import re
 from pathlib import Path
@@ -15,6 +16,19 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 def test_every_public_name_exists_and_says_what_it_is(name):
     assert inspect.getdoc(getattr(bcart, name))
     assert vars(getattr(bcart, name)).get("__doc__") or inspect.isfunction(getattr(bcart, name))
+
+
+def needs_no_example(value):
+    return inspect.isclass(value) and issubclass(value, (bcart.BcartError, Warning))
+
+
+@pytest.mark.parametrize("name", [name for name in bcart.__all__ if not needs_no_example(getattr(bcart, name))])
+def test_every_public_class_and_function_shows_what_it_does(name):
+    """The examples themselves are run by `--doctest-modules`; each has to show something, and say what comes out."""
+    examples = doctest.DocTestParser().get_examples(inspect.getdoc(getattr(bcart, name)))
+    assert any(example.want for example in examples)
+    last_shown = max(i for i, example in enumerate(examples) if example.want)
+    assert last_shown == len(examples) - 1, "the last line of an example has no result"
 
 
 def test_public_names_are_sorted_and_unique():

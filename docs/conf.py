@@ -1,0 +1,47 @@
+"""How Sphinx builds these pages: ``make docs``. Nothing is fetched from anywhere."""
+
+from __future__ import annotations
+
+from importlib.metadata import version as _version
+from typing import Any
+
+project = "bcart"
+author = "The bcart developers"
+project_copyright = author
+release = version = _version("bcart")
+
+extensions = ["sphinx.ext.autodoc", "sphinx.ext.napoleon"]
+html_theme = "furo"
+html_title = f"bcart {release}"
+html_show_sourcelink = False
+html_copy_source = False
+html_show_copyright = False
+pygments_style = "friendly"
+
+autodoc_member_order = "bysource"
+autodoc_typehints = "none"  # the docstrings say what goes in and what comes out
+autodoc_inherit_docstrings = False
+autoclass_content = "class"
+napoleon_google_docstring = False
+napoleon_use_param = False
+napoleon_use_rtype = False
+napoleon_use_ivar = True
+default_role = "py:obj"  # `Posterior` in a docstring is a link if there is such a thing, else code
+
+
+def link_or_code(app: Any, env: Any, node: Any, contnode: Any) -> Any:
+    """Resolve what docstrings write: names within bcart, or plain words that are no names of ours at all.
+
+    What a page calls ``bcart.…`` has to exist, and is left to Sphinx to complain about.
+    """
+    target = node.get("reftarget", "")
+    if node.get("refdomain") != "py" or target.startswith("bcart."):
+        return None
+    domain = env.get_domain("py")
+    found = domain.resolve_xref(env, node["refdoc"], app.builder, "obj", f"bcart.{target}", node, contnode)
+    return contnode if found is None else found
+
+
+def setup(app: Any) -> None:
+    """Register the above."""
+    app.connect("missing-reference", link_or_code)
