@@ -18,11 +18,11 @@ from sklearn.model_selection import KFold
 import bcart
 
 SETS = {"diabetes": 3, "airfoil": 6, "yacht": 5}  # with the depth of the trees
-DEFAULTS = {"prior_weight": 0.1, "noise_shape": 1.0, "noise_fraction": 0.1}
+DEFAULTS = {"prior_weight": 0.1, "noise_shape": 1.0, "noise_fraction": 0.03}
 OTHERS = {
     "prior_weight": (0.01, 0.03, 0.3, 1.0),
-    "noise_shape": (0.3, 3.0, 10.0),
-    "noise_fraction": (0.01, 0.03, 0.3, 1.0),
+    "noise_shape": (0.3, 3.0),
+    "noise_fraction": (0.003, 0.01, 0.1, 0.3),
 }
 N_FOLDS = 5
 

@@ -333,8 +333,7 @@ TEST(a_poisson_leaf_predicts_one_count_after_the_other) {
         const std::vector<double> statistics = poisson_statistics(targets);
         // A sum of counts times its logarithm is what is added up.
         const double size = 10 + std::abs(expected) + statistics[1] * std::log(statistics[1] + 2);
-        CHECK_CLOSE(make_leaf("poisson", {shape, rate})->log_marginal(statistics.data()), expected,
-                    2e-15 * size);
+        CHECK_CLOSE(make_leaf("poisson", {shape, rate})->log_marginal(statistics.data()), expected, 2e-15 * size);
       }
     }
   }

@@ -35,9 +35,9 @@ class Uncertainty:
     >>> cells = bcart.Cells(codes=[[0], [1], [2]], statistics=[[9, 0], [8, 1], [0, 9]])
     >>> sure = bcart.Posterior(bcart.build_graph(cells)).uncertainty([[0], [2]])
     >>> sure.mean.round(3).tolist()
-    [[0.9, 0.1], [0.11, 0.89]]
+    [[0.901, 0.099], [0.091, 0.909]]
     >>> sure.low[:, 1].round(3).tolist(), sure.high[:, 1].round(3).tolist()
-    ([0.015, 0.257], [0.646, 0.997])
+    ([0.011, 0.69], [0.265, 0.997])
     """
 
     mean: FloatArray

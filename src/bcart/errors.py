@@ -2,32 +2,99 @@
 
 
 class BcartError(Exception):
-    """Root of all errors raised by bcart."""
+    """Root of all errors raised by bcart.
+
+    Examples
+    --------
+    >>> import bcart
+    >>> try:
+    ...     bcart.BayesianTreeClassifier(max_bins=1).fit([[0.0], [1.0]], [0, 1])
+    ... except bcart.BcartError as error:
+    ...     print(error)
+    max_bins=1 must be a whole number from 2 to 255
+    """
 
 
 class InvalidDataError(BcartError, ValueError):
-    """The data cannot be used as they are."""
+    """The data cannot be used as they are.
+
+    Examples
+    --------
+    >>> import bcart
+    >>> bcart.BayesianTreeClassifier().fit([[float("inf")], [1.0]], [0, 1])
+    Traceback (most recent call last):
+    bcart.errors.InvalidDataError: column 'x0' contains inf (row 0); clip infinite values, or make them missing (NaN)
+    """
 
 
 class InvalidTypeError(InvalidDataError, TypeError):
-    """The data are of a kind that cannot be turned into numbers."""
+    """The data are of a kind that cannot be turned into numbers.
+
+    Examples
+    --------
+    >>> import bcart, scipy.sparse
+    >>> bcart.BayesianTreeClassifier().fit(scipy.sparse.eye(2).tocsr(), [0, 1])  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    bcart.errors.InvalidTypeError: Sparse data was passed...
+    """
 
 
 class InvalidModelError(BcartError, ValueError):
-    """A parameter of the model, the family or the limits makes no sense."""
+    """A parameter of the model, the family or the limits makes no sense.
+
+    Examples
+    --------
+    >>> import bcart
+    >>> bcart.DepthDecayPrior(split_alpha=1.5)
+    Traceback (most recent call last):
+    bcart.errors.InvalidModelError: split_alpha=1.5 must be below 1: the root may have to stop
+    """
 
 
 class MemoryBudgetError(BcartError, MemoryError):
-    """Not even trees of depth 1 fit into the memory budget, or into the machine."""
+    """Not even trees of depth 1 fit into the memory budget, or into the machine.
+
+    Examples
+    --------
+    >>> import bcart
+    >>> bcart.BayesianTreeClassifier(max_memory="1kB").fit([[i] for i in range(9)], [0, 1, 0] * 3)  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    bcart.errors.MemoryBudgetError: listing the trees of depth 1 alone takes more than max_memory=1.0 kB; ...
+    """
 
 
 class TimeBudgetError(BcartError, TimeoutError):
-    """Not even trees of depth 1 could be listed within the time limit."""
+    """Not even trees of depth 1 could be listed within the time limit.
+
+    Examples
+    --------
+    >>> import bcart
+    >>> bcart.BayesianTreeClassifier(time_limit=1e-9).fit([[i] for i in range(9)], [0, 1, 0] * 3)  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    bcart.errors.TimeBudgetError: listing the trees of depth 1 alone takes longer than time_limit=1e-09 s; ...
+    """
 
 
 class InternalError(BcartError, RuntimeError):
-    """An invariant of bcart itself is broken; please report it."""
+    """An invariant of bcart itself is broken; please report it.
+
+    Examples
+    --------
+    >>> issubclass(InternalError, BcartError)
+    True
+    """
 
 
 class DepthLimitedWarning(UserWarning):
-    """The posterior is exact for trees up to some depth, because a budget ended the search there."""
+    """The posterior is exact for trees up to some depth, because a budget ended the search there.
+
+    Examples
+    --------
+    >>> import warnings, bcart, numpy as np
+    >>> X = np.random.default_rng(0).integers(0, 2, (100, 20))
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     model = bcart.BayesianTreeClassifier(max_memory="10MB").fit(X, X[:, 0] ^ X[:, 1])
+    >>> caught[0].category is DepthLimitedWarning, model.posterior_.max_depth
+    (True, 3)
+    """

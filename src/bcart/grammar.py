@@ -83,8 +83,8 @@ class Grammar:
     >>> grammar = bcart.Posterior(bcart.build_graph(cells)).grammar()
     >>> for rule in grammar:
     ...     print(rule)
-    N0 -> M0 [0.54164]
-    N0 -> N1 N2 [0.45836]
+    N0 -> M0 [0.457837]
+    N0 -> N1 N2 [0.542163]
     N1 -> M1 [1]
     N2 -> M2 [1]
     >>> len(grammar), str(grammar.start)

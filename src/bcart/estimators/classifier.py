@@ -84,6 +84,7 @@ class BayesianTreeClassifier(ClassifierMixin, BayesianTree):  # type: ignore[mis
        └─ no:  2  p=0.939  (0: 0, 1: 1, 2: 45; p = 0.020, 0.041, 0.939)
     >>> probability, std = model.predict_proba(iris.data[:1], return_std=True)
     >>> probability.round(3), std.round(3)
+    (array([[0.961, 0.02 , 0.02 ]]), array([[0.028, 0.02 , 0.02 ]]))
     """
 
     _is_regressor = False

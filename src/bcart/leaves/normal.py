@@ -38,7 +38,7 @@ class NormalLeaf(LeafModel):
     >>> leaf.predictive(statistics)
     array([[1.33333333]])
     >>> leaf.target_quantile(0.975, statistics).round(3)
-    array([5.349])
+    array([4.312])
     """
 
     prior_mean: float = 0.0
