@@ -22,9 +22,7 @@ class Uncertainty:
     Attributes
     ----------
     mean : the expected output, which is the prediction
-    std : its posterior standard deviation
-    low, high : the bounds of its central credible interval
-    level : float, the probability of that interval
+    low, high : the bounds of its central credible interval, NaN if none was asked for
     between_trees : variance because trees disagree
     within_leaf : expected variance because leaves have seen few rows
     noise : expected variance of the target around the true output, which no data would remove
@@ -41,13 +39,16 @@ class Uncertainty:
     """
 
     mean: FloatArray
-    std: FloatArray
     low: FloatArray
     high: FloatArray
-    level: float
     between_trees: FloatArray
     within_leaf: FloatArray
     noise: FloatArray
+
+    @property
+    def std(self) -> FloatArray:
+        """Posterior standard deviation of the output."""
+        return np.asarray(np.sqrt(self.between_trees + self.within_leaf))
 
     @property
     def predictive_std(self) -> FloatArray:

@@ -29,49 +29,50 @@ class TreeMaker:
     log_score: float
 
     def trees(self, derivations: _core.Derivations) -> Iterator[Tree]:
-        """Yield the derived trees; equal ones are one object."""
-        made: dict[bytes, Tree] = {}
+        """Yield the derived trees. Their arrays are made for all of them at once, and each gets its part."""
+        arrays = self._arrays(derivations)
         begin = 0
-        for end, log_weight in zip(derivations.tree_ends, derivations.log_weight, strict=True):
-            nodes, begin = slice(begin, int(end)), int(end)
-            box, test = np.asarray(derivations.box[nodes]), np.asarray(derivations.test[nodes])
-            key = box.tobytes() + test.tobytes()
-            if key not in made:
-                right = np.asarray(derivations.right[nodes])
-                made[key] = self._tree(box, test, right, float(log_weight) - self.log_score)
-            yield made[key]
+        for end, log_weight in zip(derivations.tree_ends.tolist(), derivations.log_weight.tolist(), strict=True):
+            yield Tree.trusted(
+                **{name: array[begin:end] for name, array in arrays.items()},
+                feature_names=self.routing.grid.feature_names,
+                classes=self.classes,
+                categories=self.routing.grid.categories,
+                log_probability=log_weight - self.log_score,
+            )
+            begin = end
 
-    def _tree(
-        self,
-        box: npt.NDArray[np.uint32],
-        test: npt.NDArray[np.int64],
-        right: npt.NDArray[np.int32],
-        log_probability: float,
-    ) -> Tree:
+    def _arrays(self, derivations: _core.Derivations) -> dict[str, npt.NDArray[Any]]:
+        """Return the arrays of all trees, one behind the other."""
+        test, right = np.asarray(derivations.test), np.asarray(derivations.right)
+        ends = np.asarray(derivations.tree_ends).astype(np.intp)
+        n_nodes = np.diff(ends, prepend=0)
+        node, root = np.arange(len(test)), np.repeat(ends - n_nodes, n_nodes)
         is_leaf = test < 0
-        left = np.where(is_leaf, NO_CHILD, np.arange(1, len(test) + 1))
-        statistics = self.graph.core.statistics[box]
+        statistics = self.graph.core.statistics[derivations.box]
         n_rows, moments = self.leaf.n_rows(statistics), self.leaf.moments(statistics)
+        std = np.sqrt(moments.variance + moments.noise)[:, 0]
         form = _look_up(self.graph.tests.form.astype(np.int64), test, -1)
         learned_left = (form == _core.Form.MISSING_LEFT) | _look_up(self.routing.asks_for_missing, test, False)
-        heavier_left = n_rows[left] * (1 + _SHORT) >= n_rows[right]
-        return Tree(
-            feature=_look_up(self.graph.tests.feature.astype(np.int32), test, NO_CHILD),
-            threshold=_look_up(self.routing.threshold, test, np.nan),
-            left=left,
-            right=right,
-            statistics=statistics,
-            predictive=moments.mean,
-            feature_names=self.routing.grid.feature_names,
-            classes=self.classes,
-            categories=self.routing.grid.categories,
-            category=_look_up(self.routing.category, test, -1),
-            missing_left=np.where(form == _core.Form.BELOW, heavier_left, learned_left),
-            saw_missing=learned_left | (form == _core.Form.MISSING_RIGHT),
-            n_rows=n_rows,
-            std=np.sqrt(moments.variance + moments.noise)[:, 0] if self.classes is None else np.full(len(box), np.nan),
-            log_probability=log_probability,
-        )
+        heavier_left = np.zeros(len(test), dtype=np.bool_)
+        left_rows, right_rows = n_rows[node[~is_leaf] + 1], n_rows[(root + right)[~is_leaf]]
+        heavier_left[~is_leaf] = left_rows * (1 + _SHORT) >= right_rows
+        arrays: dict[str, npt.NDArray[Any]] = {
+            "feature": _look_up(self.graph.tests.feature.astype(np.int32), test, NO_CHILD),
+            "threshold": _look_up(self.routing.threshold, test, np.nan),
+            "left": np.where(is_leaf, NO_CHILD, node - root + 1).astype(np.int32),
+            "right": right.astype(np.int32),
+            "statistics": statistics,
+            "predictive": moments.mean,
+            "category": _look_up(self.routing.category, test, -1),
+            "missing_left": np.where(form == _core.Form.BELOW, heavier_left, learned_left),
+            "saw_missing": learned_left | (form == _core.Form.MISSING_RIGHT),
+            "n_rows": n_rows,
+            "std": std if self.classes is None else np.full(len(test), np.nan),
+        }
+        for array in arrays.values():
+            array.flags.writeable = False
+        return arrays
 
 
 def _look_up(values: npt.NDArray[Any], test: npt.NDArray[np.int64], for_leaves: Any) -> npt.NDArray[Any]:

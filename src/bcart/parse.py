@@ -22,49 +22,11 @@ def as_floats(values: npt.ArrayLike, name: str) -> FloatArray:
         raise InvalidDataError(f"{name} must be numbers: {error}; encode text as numbers first") from None
 
 
-def as_table(X: npt.ArrayLike, feature_names: Sequence[str] | None = None) -> FloatArray:
-    """Return `X` as a finite table of floats with at least one row and column."""
-    try:
-        rows = as_floats(X, "X")
-    except InvalidDataError:
-        refuse_text(X, feature_names)
-        raise
-    if rows.ndim != 2 or 0 in rows.shape:
-        raise InvalidDataError(f"X must have rows and columns, but its shape is {rows.shape}")
-    if feature_names is not None and len(feature_names) != rows.shape[1]:
-        names = ", ".join(map(str, feature_names))
-        raise InvalidDataError(f"X has {rows.shape[1]} columns, expected {len(feature_names)}: {names}")
-    if not np.isfinite(rows).all():
-        row, column = np.argwhere(~np.isfinite(rows))[0]
-        value = "NaN" if np.isnan(rows[row, column]) else str(rows[row, column])
-        name = name_features(rows.shape[1], feature_names)[column]
-        raise InvalidDataError(f"column {name!r} contains {value} (row {row}); fill in or drop NaN and infinite values")
-    return rows
-
-
-def refuse_text(X: object, feature_names: Sequence[str] | None = None) -> None:
-    """Raise an error that names the column, if a table holds text that is no number."""
-    try:
-        table = np.asarray(X, dtype=object)
-    except ValueError:
-        return
-    for row, column in np.ndindex(table.shape) if table.ndim == 2 else ():
-        value: Any = table[row, column]
-        if isinstance(value, str) and not _is_number(value):
-            names = getattr(X, "columns", feature_names)
-            name = name_features(table.shape[1], None if names is None else list(names))[column]
-            raise InvalidDataError(
-                f"column {name!r} contains {value!r} (row {row}), which is no number; "
-                "encode text as numbers or drop the column"
-            )
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
+def read_only(values: Any) -> npt.NDArray[Any]:
+    """Return a copy that cannot be changed."""
+    array = np.array(values)
+    array.flags.writeable = False
+    return array
 
 
 def as_weights(sample_weight: npt.ArrayLike | None, n_rows: int) -> FloatArray:

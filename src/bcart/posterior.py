@@ -18,7 +18,7 @@ from bcart.graph import Graph
 from bcart.grid import Grid
 from bcart.leaves import DirichletLeaf, LeafModel
 from bcart.limits import Limits
-from bcart.parse import FloatArray, as_number, as_whole
+from bcart.parse import FloatArray, as_number, as_whole, read_only
 from bcart.priors import LeafCountPrior, TreePrior
 from bcart.routing import Routing
 from bcart.rows import Predictor, Rows, as_targets
@@ -75,13 +75,13 @@ class Posterior:
         self.grid = grid or Grid.of_codes(graph.cells.n_bins, graph.cells.kinds)
         if classes is None and isinstance(self.leaf, DirichletLeaf):
             classes = np.arange(n_statistics)
-        self.classes = None if classes is None else np.asarray(classes)
+        self.classes = None if classes is None else read_only(classes)
         self.n_jobs = n_jobs
         self._check_parts()
 
     def _check_parts(self) -> None:
-        cells, n_classes = self.graph.cells, None if self.classes is None else len(self.classes)
-        n_statistics = cells.statistics.shape[1]
+        cells, n_statistics = self.graph.cells, self.graph.cells.statistics.shape[1]
+        n_classes = None if self.classes is None else len(self.classes)
         if self.leaf.n_statistics != n_statistics or n_classes not in (None, self.leaf.n_outputs):
             raise InvalidModelError(
                 f"the cells have {n_statistics} statistics, but {self.leaf} has {self.leaf.n_statistics}"
@@ -208,36 +208,27 @@ class Posterior:
         """
         return self._rows(X).moments(predictor)[0].mean
 
-    def output_and_std(self, X: Any, predictor: Predictor = "ensemble") -> tuple[FloatArray, FloatArray]:
-        """Return the expected outputs and their posterior standard deviations."""
-        (mean, within, _), between = self._rows(X).moments(predictor)
-        return mean, np.sqrt(between + within)
-
-    def target_and_std(self, X: Any, predictor: Predictor = "ensemble") -> tuple[FloatArray, FloatArray]:
-        """Return the expected target of each row, and the standard deviation of a new one. For regression."""
-        (mean, within, noise), between = self._rows(X).moments(predictor)
-        return mean[:, 0], np.sqrt(between + within + noise)[:, 0]
-
-    def uncertainty(self, X: Any, level: float = 0.95, predictor: Predictor = "ensemble") -> Uncertainty:
+    def uncertainty(self, X: Any, level: float | None = 0.95, predictor: Predictor = "ensemble") -> Uncertainty:
         """Say how sure the prediction of each row is, see `Uncertainty`.
 
         Parameters
         ----------
         X : array or data frame of shape (n_rows, n_features)
-        level : float
-            Probability of the credible intervals, between 0 and 1.
+        level : float or None
+            Probability of the credible intervals, between 0 and 1. None leaves them out, which is faster.
         predictor : {"ensemble", "map"}
             Whose prediction: with "map", as if the most probable tree were known to be the right one.
         """
-        level = _as_level(level)
         rows = self._rows(X)
         (mean, within, noise), between = rows.moments(predictor)
-        low, high = np.empty_like(mean), np.empty_like(mean)
-        for part, mixtures in rows.mixtures(predictor):
-            for output in range(mean.shape[1]):
-                low[part, output] = mixtures.output_quantile((1 - level) / 2, output)
-                high[part, output] = mixtures.output_quantile((1 + level) / 2, output)
-        return Uncertainty(mean, np.sqrt(between + within), low, high, level, between, within, noise)
+        low, high = np.full_like(mean, np.nan), np.full_like(mean, np.nan)
+        if level is not None:
+            tail = _as_tail(level)
+            for part, mixtures in rows.mixtures(predictor):
+                for output in range(mean.shape[1]):
+                    low[part, output] = mixtures.output_quantile(tail, output)
+                    high[part, output] = mixtures.output_quantile(1 - tail, output)
+        return Uncertainty(mean, low, high, between, within, noise)
 
     def predict_interval(self, X: Any, level: float = 0.95, predictor: Predictor = "ensemble") -> FloatArray:
         """Return the central interval that holds the next target of each row with probability `level`.
@@ -246,9 +237,9 @@ class Posterior:
         """
         if self.classes is not None:
             raise InvalidModelError("classes have no order, so there is no interval of them; use predict_proba")
-        level = _as_level(level)
+        tail = _as_tail(level)
         parts = [
-            np.column_stack([mixtures.target_quantile((1 - level) / 2), mixtures.target_quantile((1 + level) / 2)])
+            np.column_stack([mixtures.target_quantile(tail), mixtures.target_quantile(1 - tail)])
             for _, mixtures in self._rows(X).mixtures(predictor)
         ]
         return np.concatenate([np.empty((0, 2)), *parts])
@@ -302,7 +293,7 @@ class Posterior:
             raise InvalidModelError("give either a leaf model or alpha")
         given = alpha if leaf is None else leaf
         if isinstance(given, LeafModel):
-            return self._with(leaf=given)
+            return self._with(leaf=given.for_statistics_of(self.leaf))
         if self.classes is None:
             raise InvalidModelError(f"alpha={given!r} is for classes; give a leaf model instead")
         return self._with(leaf=DirichletLeaf.for_classes(given, len(self.classes)))  # type: ignore[arg-type]
@@ -319,26 +310,32 @@ class Posterior:
 
     @cached_property
     def _depths(self) -> _core.Depths:
-        return _core.Depths(self.graph.core, self.prior.core, self._n_workers)
+        return self._depths_for(self.prior)
 
     @cached_property
     def _sums(self) -> FloatArray:
         parts = self.graph.core, self._depths, self.prior.core
         return np.asarray(_core.sweep_log_sum(*parts, self._log_leaf, self._n_workers))
 
-    def _native_grammar(self, predictor: Predictor) -> _core.Grammar:
+    @cached_property
+    def _maxima(self) -> FloatArray:
         parts = self.graph.core, self._depths, self.prior.core
-        values = self._sums
-        if predictor == "map":
-            values = np.asarray(_core.sweep_maximum(*parts, self._log_leaf, self._n_workers))
-        return _core.Grammar(*parts, self._log_leaf, values)
+        return np.asarray(_core.sweep_maximum(*parts, self._log_leaf, self._n_workers))
+
+    def _native_grammar(self, predictor: Predictor) -> _core.Grammar:
+        values = self._maxima if predictor == "map" else self._sums
+        return _core.Grammar(self.graph.core, self._depths, self.prior.core, self._log_leaf, values)
 
     @cached_property
     def _routing(self) -> Routing:
         return Routing(self.grid, self.graph.tests)
 
+    def _depths_for(self, prior: TreePrior) -> _core.Depths:
+        return _core.Depths(self.graph.core, prior.core, self._n_workers)
+
     def _log_sum_over_trees(self, prior: TreePrior) -> float:
-        depths = _core.Depths(self.graph.core, prior.core, self._n_workers)
+        is_alike = prior.core.depends_on_depth == self.prior.core.depends_on_depth
+        depths = self._depths if is_alike else self._depths_for(prior)
         return float(_core.sweep_log_sum(self.graph.core, depths, prior.core, None, self._n_workers)[0])
 
     def _n_splits(self, box: int, depth: int) -> int:
@@ -378,11 +375,12 @@ class Posterior:
         )
 
 
-def _as_level(level: float) -> float:
+def _as_tail(level: float) -> float:
+    """Return the probability on either side of a central interval."""
     number = as_number(level, "level", "a probability between 0 and 1", above=0)
     if number >= 1:
         raise InvalidModelError(f"level={level!r} must be a probability between 0 and 1")
-    return number
+    return (1 - number) / 2
 
 
 def _seed(random_state: RandomState) -> int:

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bcart.errors import InvalidModelError
-from bcart.parse import FloatArray
+from bcart.parse import FloatArray, read_only
 from bcart.tables import Labels, as_numbers
 
 IntArray = npt.NDArray[np.int32]
@@ -102,9 +102,16 @@ class Tree:
             array.flags.writeable = False
             object.__setattr__(self, name, array)
         if self.classes is not None:
-            object.__setattr__(self, "classes", np.asarray(self.classes))
+            object.__setattr__(self, "classes", read_only(self.classes))
         object.__setattr__(self, "categories", tuple(self.categories) or (None,) * len(self.feature_names))
         self._check_shape()
+
+    @classmethod
+    def trusted(cls, **parts: Any) -> Tree:
+        """Return a tree of parts that are known to be right: all of them, arrays of the right types."""
+        tree = object.__new__(cls)
+        tree.__dict__.update(parts)
+        return tree
 
     def _check_shape(self) -> None:
         n_nodes = len(self.feature)

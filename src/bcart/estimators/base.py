@@ -10,6 +10,7 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, check_X_y, validate_data
 
+from bcart.answers import Uncertainty
 from bcart.cells import Cells
 from bcart.errors import InvalidDataError, InvalidTypeError
 from bcart.estimators.progress import ProgressLine
@@ -73,7 +74,7 @@ class BayesianTree(BaseEstimator):  # type: ignore[misc]
         rules = {"dtype": None, "ensure_all_finite": False}
         return _clearly(lambda: validate_data(self, _keep_text(X), reset=False, **rules))
 
-    def uncertainty(self, X: Any, level: float = 0.95) -> Any:
+    def uncertainty(self, X: Any, level: float | None = 0.95) -> Uncertainty:
         """Say how sure each prediction is: `Posterior.uncertainty` for the chosen predictor."""
         X = self._queries(X)
         return self.posterior_.uncertainty(X, level, self.predictor)

@@ -155,9 +155,8 @@ class BayesianTreeClassifier(ClassifierMixin, BayesianTree):  # type: ignore[mis
         uncertainty comes from, are told by `uncertainty`.
         """
         X = self._queries(X)
-        if not return_std:
-            return self.posterior_.predict_proba(X, self.predictor)
-        return self.posterior_.output_and_std(X, self.predictor)
+        sure = self.posterior_.uncertainty(X, None, self.predictor)
+        return (sure.mean, sure.std) if return_std else sure.mean
 
     def predict_log_proba(self, X: Any) -> FloatArray:
         """Return the logarithms of `predict_proba`."""

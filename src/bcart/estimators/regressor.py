@@ -158,9 +158,8 @@ class BayesianTreeRegressor(RegressorMixin, BayesianTree):  # type: ignore[misc]
         The standard deviation is that of a new target: that of the mean (see `uncertainty`) and the noise together.
         """
         X = self._queries(X)
-        if not return_std:
-            return self.posterior_.predict(X, self.predictor)
-        return self.posterior_.target_and_std(X, self.predictor)
+        sure = self.posterior_.uncertainty(X, None, self.predictor)
+        return (sure.mean[:, 0], sure.predictive_std[:, 0]) if return_std else sure.mean[:, 0]
 
     def predict_interval(self, X: Any, level: float = 0.95) -> FloatArray:
         """Return the central interval that holds a new target of each row with probability `level`, two columns."""

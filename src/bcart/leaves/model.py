@@ -9,7 +9,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from bcart import _core
-from bcart.errors import InvalidDataError
+from bcart.errors import InvalidDataError, InvalidModelError
 from bcart.parse import FloatArray
 
 
@@ -101,6 +101,14 @@ class LeafModel(ABC):
         """Return the standard deviation of the next target of each leaf, by output."""
         moments = self.moments(statistics)
         return np.asarray(np.sqrt(moments.variance + moments.noise))
+
+    def for_statistics_of(self, other: LeafModel) -> LeafModel:
+        """Return this model for statistics that were made for another of its family."""
+        if type(self) is not type(other):
+            raise InvalidModelError(
+                f"the statistics were made for {type(other).__name__}, not for {type(self).__name__}; fit anew"
+            )
+        return self
 
     def _checked(self, statistics: FloatArray) -> FloatArray:
         rows = np.ascontiguousarray(statistics, dtype=np.float64)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.special import gammaln, stdtr, stdtrit
@@ -87,6 +87,11 @@ class NormalLeaf(LeafModel):
     def core_parameters(self) -> list[float]:
         """Prior mean (counted from the centre) and weight, noise shape and scale."""
         return [self.prior_mean - self.center, self.prior_weight, self.noise_shape, self.noise_scale]
+
+    def for_statistics_of(self, other: LeafModel) -> LeafModel:
+        """Return this model with the centre of the other one, from which the statistics count."""
+        super().for_statistics_of(other)
+        return replace(self, center=other.offset)
 
     def statistics(self, y: FloatArray) -> FloatArray:
         """Return the statistics of single rows."""
