@@ -25,7 +25,7 @@ autoclass_content = "class"
 napoleon_google_docstring = False
 napoleon_use_param = False
 napoleon_use_rtype = False
-napoleon_use_ivar = True
+napoleon_custom_sections = [("Attributes", "params_style")]  # as parameters are shown, without links to half words
 default_role = "py:obj"  # `Posterior` in a docstring is a link if there is such a thing, else code
 
 

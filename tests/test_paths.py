@@ -77,11 +77,10 @@ def test_leaves_are_reached_as_often_as_by_trees_that_were_built(posterior):
     """Both are samples of the same leaves, so the counts are compared with each other."""
     paths = posterior.sample_paths(QUERIES, 4000, random_state=0)
     trees = posterior.sample(4000, random_state=1)
+    reached = {tree: tree.statistics[tree.apply(QUERIES)] for tree in set(trees)}
     for row in range(len(QUERIES)):
-        query = QUERIES.iloc[row : row + 1]
         by_path = [statistics.tobytes() for statistics in paths.statistics[row]]
-        reached = {tree: tree.statistics[tree.apply(query)[0]].tobytes() for tree in set(trees)}
-        by_tree = [reached[tree] for tree in trees]
+        by_tree = [reached[tree][row].tobytes() for tree in trees]
         kinds = sorted(set(by_path) | set(by_tree))
         one, other = (np.array([seen.count(kind) for kind in kinds]) for seen in (by_path, by_tree))
         both = one + other

@@ -224,7 +224,7 @@ def test_features_that_part_a_box_alike_are_one_split_to_us_and_two_to_the_liter
 
 
 def test_three_binary_features_cannot_give_the_number_of_the_literature():
-    """Whichever of the three leaves can be split: the product of the two |S| would have to be 12, or no whole number."""
+    """Whichever of the three leaves can be split, only 12 as the product of the two |S| is a whole number."""
 
     def chance(depth):
         return 0.95 * (1 + depth) ** -0.5
@@ -234,7 +234,7 @@ def test_three_binary_features_cannot_give_the_number_of_the_literature():
         for n_deep in (0, 1, 2):
             stops = n_shallow * math.log(1 - chance(1)) + n_deep * math.log(1 - chance(2))
             products.append(chance(0) * chance(1) * math.exp(stops - LOG_PRIOR))
-    whole = [product for product in products if abs(product - round(product)) < 1e-3 * product]
+    whole = [product for product in products if abs(product - round(product)) < 5e-4 * product]
     assert [round(product) for product in whole] == [12]
     assert 3 * 2 < 12 == 4 * 3
 
@@ -245,5 +245,4 @@ def test_leaves_at_the_depth_limit_have_to_stop():
     limited = Posterior(bcart.build_graph(cells, Family(max_depth=2)), prior=LITERATURE, n_jobs=1)
     log_likelihood = -math.log(20 * 11 * 12)
     log_prior = limited.log_probability(TREE) + limited.log_score - log_likelihood
-    # The two leaves at depth 2 have to stop, which is no longer a choice.
     assert log_prior == pytest.approx(LOG_PRIOR - 2 * math.log(1 - 0.95 / math.sqrt(3)), abs=5e-4)

@@ -7,7 +7,7 @@
 namespace bcart::check {
 namespace {
 
-// The depths at which each box can be met, by a plain walk over boxes and depths; with them, whether it may be there.
+// The depths at which each box can be met, by a plain walk over boxes and depths.
 std::vector<std::set<std::size_t>> walk_depths(const Problem& problem, const Family& family) {
   const PlainGrammar plain(problem, family, {"leaf-count", {0.0}}, nullptr);
   std::vector<std::set<std::size_t>> depths(plain.n_boxes());
@@ -71,10 +71,9 @@ TEST(boxes_have_a_place_for_each_depth_at_which_they_can_be_met) {
   for (int i = 0; i < 60; ++i) {
     const Problem problem = mixed_problem(random, 12, 4, 5);
     for (const double min_samples_leaf : {0.25, 1.5}) {
-      for (const std::optional<std::size_t> max_depth :
-           {std::optional<std::size_t>{}, std::optional<std::size_t>{0}, std::optional<std::size_t>{1},
-            std::optional<std::size_t>{2}, std::optional<std::size_t>{3}, std::optional<std::size_t>{4}}) {
-        const Family family{max_depth, min_samples_leaf, 2 * min_samples_leaf};
+      for (std::size_t max_depth = 0; max_depth <= 5; ++max_depth) {
+        Family family{max_depth, min_samples_leaf, 2 * min_samples_leaf};
+        if (max_depth == 5) family.max_depth.reset();
         const Engine engine(problem, family, kDepthDecay);
         CHECK(!engine.depths.is_flat());
         check_depths(problem, family, engine);

@@ -190,7 +190,7 @@ TEST(cuts_that_fill_words_of_64_bits_exactly) {
 
 TEST(light_sides_and_light_boxes_are_left_alone) {
   std::mt19937_64 random(6);
-  for (const double minimum : {0.25, 0.5, 1.0, 3.0, 10.0, 1000.0}) {
+  for (const double minimum : {0.0, 0.25, 0.5, 1.0, 3.0, 10.0, 1000.0}) {
     for (int i = 0; i < 8; ++i) {
       const Problem problem = random_problem(random, 100, some_bins(random));
       check_boxes(random, problem, {{}, minimum, 2}, 30);

@@ -84,7 +84,9 @@ def read_table(X: Any, nominal: Nominal = "from_dtype", names: Sequence[str] | N
     if names is not None and len(names) != len(raw):
         listed = ", ".join(map(str, names))
         raise InvalidDataError(f"X has {len(raw)} columns, expected {len(names)}: {listed}")
-    names = name_features(len(raw), names if own_names is None or names is not None else own_names)
+    if names is not None and own_names is not None:
+        _refuse_other_order(own_names, list(map(str, names)))
+    names = name_features(len(raw), own_names if names is None else names)
     if len(raw) == 0:
         raise InvalidDataError("X has no columns")
     is_nominal = is_text if isinstance(nominal, str) and nominal == "from_dtype" else _chosen(nominal, names)
@@ -125,6 +127,14 @@ def _raw_columns(X: Any) -> tuple[list[npt.NDArray[Any]], list[bool], list[str] 
     if array.ndim != 2:
         raise InvalidDataError(f"X must have rows and columns, but its shape is {array.shape}")
     return list(array.T), [False] * array.shape[1], None
+
+
+def _refuse_other_order(own: list[str], expected: list[str]) -> None:
+    for name, there in zip(expected, own, strict=True):
+        if name != there and name in own:
+            raise InvalidDataError(
+                f"column {there!r} of X stands where {name!r} is expected; order the columns as {', '.join(expected)}"
+            )
 
 
 def _raw_series(series: nw.Series[Any]) -> tuple[npt.NDArray[Any], bool]:
