@@ -42,6 +42,17 @@ def link_or_code(app: Any, env: Any, node: Any, contnode: Any) -> Any:
     return contnode if found is None else found
 
 
+def keep_sentence(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
+    """Undo what napoleon does to a property: it takes the words before a colon for a type."""
+    taken = [line for line in lines if line.startswith(":type: ")]
+    if what == "property" and taken:
+        lines[:] = [
+            f"{taken[0].removeprefix(':type: ')}: {lines[0]}",
+            *(line for line in lines[1:] if line not in taken),
+        ]
+
+
 def setup(app: Any) -> None:
     """Register the above."""
     app.connect("missing-reference", link_or_code)
+    app.connect("autodoc-process-docstring", keep_sentence, priority=900)  # after napoleon

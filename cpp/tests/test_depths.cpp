@@ -42,7 +42,7 @@ void check_depths(const Problem& problem, const Family& family, const Engine& en
   const std::vector<std::set<std::size_t>> expected = walk_depths(problem, family);
   CHECK_EQUAL(expected.size(), graph.n_boxes());
   check_places(graph, engine.depths);
-  // Where light boxes cannot split, a box may be met at depths 1 and 3 and not at 2.
+  // Where light sides may not be split off, nothing rules out a gap between the depths of a box.
   const bool may_have_gaps = family.min_samples_leaf > 0.25 || family.min_samples_split > 0.5;
   for (std::size_t box = 0; box < graph.n_boxes(); ++box) {
     const std::size_t first = engine.depths.first_depth(box);

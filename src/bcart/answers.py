@@ -21,11 +21,16 @@ class Uncertainty:
 
     Attributes
     ----------
-    mean : the expected output, which is the prediction
-    low, high : the bounds of its central credible interval, NaN if none was asked for
-    between_trees : variance because trees disagree
-    within_leaf : expected variance because leaves have seen few rows
-    noise : expected variance of the target around the true output, which no data would remove
+    mean : array
+        The expected output, which is the prediction.
+    low, high : array
+        The bounds of its central credible interval, NaN if none was asked for.
+    between_trees : array
+        Variance because trees disagree.
+    within_leaf : array
+        Expected variance because leaves have seen few rows.
+    noise : array
+        Expected variance of the target around the true output, which no data would remove.
 
     Examples
     --------

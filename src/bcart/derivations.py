@@ -33,7 +33,7 @@ class TreeMaker:
         arrays = self._arrays(derivations)
         begin = 0
         for end, log_weight in zip(derivations.tree_ends.tolist(), derivations.log_weight.tolist(), strict=True):
-            yield Tree.trusted(
+            yield Tree._trusted(
                 **{name: array[begin:end] for name, array in arrays.items()},
                 feature_names=self.routing.grid.feature_names,
                 classes=self.classes,

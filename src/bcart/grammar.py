@@ -12,6 +12,7 @@ from bcart.errors import InvalidModelError
 from bcart.graph import Graph
 from bcart.parse import FloatArray
 from bcart.priors import TreePrior
+from bcart.routing import Routing
 
 if TYPE_CHECKING:
     from nltk.grammar import PCFG
@@ -51,21 +52,24 @@ class Terminal(NamedTuple):
 
 
 class Rule(NamedTuple):
-    """What a box may do: stop, or be split into two; `split` is the number of the split in the graph, None for a stop.
+    """What a box may do: stop, or be split in two by a test, whose rows go left if the answer is yes.
 
     Examples
     --------
     >>> print(Rule(Symbol(0), (Terminal(0),), 0.25))
     N0 -> M0 [0.25]
+    >>> print(Rule(Symbol(0), (Symbol(1), Symbol(2)), 0.75, "age < 40"))
+    N0 -> N1 N2 [0.75] age < 40
     """
 
     parent: Symbol
     children: tuple[Symbol, Symbol] | tuple[Terminal]
     probability: float
-    split: int | None = None
+    test: str | None = None
 
     def __str__(self) -> str:
-        return f"{self.parent} -> {' '.join(map(str, self.children))} [{self.probability:.6g}]"
+        test = "" if self.test is None else f" {self.test}"
+        return f"{self.parent} -> {' '.join(map(str, self.children))} [{self.probability:.6g}]{test}"
 
 
 class Grammar:
@@ -84,7 +88,7 @@ class Grammar:
     >>> for rule in grammar:
     ...     print(rule)
     N0 -> M0 [0.457837]
-    N0 -> N1 N2 [0.542163]
+    N0 -> N1 N2 [0.542163] x0 < 0.5
     N1 -> M1 [1]
     N2 -> M2 [1]
     >>> len(grammar), str(grammar.start)
@@ -92,9 +96,16 @@ class Grammar:
     """
 
     def __init__(
-        self, graph: Graph, depths: _core.Depths, prior: TreePrior, log_leaf: FloatArray, log_sums: FloatArray
+        self,
+        graph: Graph,
+        routing: Routing,
+        depths: _core.Depths,
+        prior: TreePrior,
+        log_leaf: FloatArray,
+        log_sums: FloatArray,
     ) -> None:
         self._graph = graph
+        self._routing = routing
         self._depths = depths
         self._prior = prior
         self._log_leaf = log_leaf
@@ -144,7 +155,8 @@ class Grammar:
             children = [int(self._graph.core.left[split]), int(self._graph.core.right[split])]
             log_rule = log_split + sum(self._log_sums[self._depths.place(child, depth + 1)] for child in children)
             left, right = (self._symbol(child, depth + 1) for child in children)
-            rules.append(Rule(parent, (left, right), float(np.exp(log_rule - total)), split))
+            test = self._routing.describe(int(np.asarray(self._graph.core.tests)[split]))
+            rules.append(Rule(parent, (left, right), float(np.exp(log_rule - total)), test))
         return rules
 
     def __iter__(self) -> Iterator[Rule]:

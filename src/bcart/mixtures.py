@@ -12,11 +12,15 @@ import numpy.typing as npt
 from bcart.leaves import LeafModel
 from bcart.parse import FloatArray
 
-_NEGLIGIBLE = 1e-13  # probability that may be left out of a mixture before its quantiles are looked for
-_CLOSE = 1e-13  # of the interval in which bisection begins
-_MAX_STEPS = 60
+_NEGLIGIBLE = 1e-13  # probability that may be left out of a mixture for good
+_COARSE = 1e-5  # probability that is left out to find the neighbourhood of a quantile
+_CLOSE = 1e-13  # of the interval that a quantile is looked for in
+_MAX_STEPS = 100
+_ROUNDING = 1e-12
+_TINY = np.finfo(np.float64).tiny
 
 Cdf = Callable[[FloatArray, FloatArray], FloatArray]
+Bounds = Callable[[float, FloatArray], tuple[FloatArray, FloatArray]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,16 +42,32 @@ class Mixtures:
     weights: FloatArray
     leaf: LeafModel
 
+    def output_interval(self, tail: float) -> tuple[FloatArray, FloatArray]:
+        """Return the bounds that leave a probability on either side, for each row and output."""
+        n_outputs = self.leaf.n_outputs
+        is_mirrored = self.leaf.outputs_sum_to_one and n_outputs == 2  # the second is what the first leaves
+        outputs = range(1 if is_mirrored else n_outputs)
+        low = np.column_stack([self.output_quantile(tail, output) for output in outputs])
+        high = np.column_stack([self.output_quantile(1 - tail, output) for output in outputs])
+        return (np.hstack([low, 1 - high]), np.hstack([high, 1 - low])) if is_mirrored else (low, high)
+
     def output_quantile(self, level: float, output: int) -> FloatArray:
         """Return a quantile of an output (the probability of a class, the mean of the targets) for each row."""
-        bounds = self.leaf.output_quantile(level, self.statistics, output)
+
+        def bounds(level: float, statistics: FloatArray) -> tuple[FloatArray, FloatArray]:
+            return self.leaf.output_bounds(level, statistics, output)
+
         return self._quantile(level, bounds, lambda x, statistics: self.leaf.output_cdf(x, statistics, output))
 
     def target_quantile(self, level: float) -> FloatArray:
         """Return a quantile of the next target for each row."""
-        bounds = self.leaf.target_quantile(level, self.statistics)
         if self.leaf.is_discrete:
-            return self._discrete_quantile(level, bounds, self.leaf.target_cdf)
+            return self._discrete_quantile(level)
+
+        def bounds(level: float, statistics: FloatArray) -> tuple[FloatArray, FloatArray]:
+            of_leaves = self.leaf.target_quantile(level, statistics)
+            return of_leaves, of_leaves
+
         return self._quantile(level, bounds, self.leaf.target_cdf)
 
     def log_density(self, y: FloatArray) -> FloatArray:
@@ -58,10 +78,10 @@ class Mixtures:
         with np.errstate(divide="ignore"):
             return np.asarray(safe + np.log(np.add.reduceat(np.exp(log_terms - safe[self._row]), self._begins)))
 
-    def without_negligible(self) -> Mixtures:
-        """Leave out leaves that have less than 1e-13 together, for each row."""
+    def without_negligible(self, negligible: float = _NEGLIGIBLE) -> Mixtures:
+        """Leave out leaves that have less probability than this together, for each row."""
         n_leaves = np.diff(self.ends, prepend=0)
-        kept = self.weights * n_leaves[self._row] > _NEGLIGIBLE
+        kept = self.weights * n_leaves[self._row] > negligible
         ends = np.cumsum(kept)[self.ends - 1]
         return Mixtures(ends, self.statistics[kept], self.weights[kept], self.leaf)
 
@@ -74,30 +94,72 @@ class Mixtures:
         """The row that each leaf belongs to."""
         return np.repeat(np.arange(len(self.ends)), np.diff(self.ends, prepend=0))
 
-    def _reaches(self, x: FloatArray, level: float, cdf: Cdf) -> npt.NDArray[np.bool_]:
-        """Tell for each row whether the mixture's cumulative distribution at `x` is at least the level."""
+    def _excess(self, x: FloatArray, level: float, cdf: Cdf) -> FloatArray:
+        """Return for each row how far the mixture's cumulative distribution at `x` is above a level."""
         sums = np.add.reduceat(self.weights * cdf(x[self._row], self.statistics), self._begins)
-        return np.asarray(sums >= level * np.add.reduceat(self.weights, self._begins))
+        return np.asarray(sums - level * np.add.reduceat(self.weights, self._begins))
 
-    def _quantile(self, level: float, bounds: FloatArray, cdf: Cdf) -> FloatArray:
-        """Bisect: the quantile of a mixture lies between the least and the greatest quantile of its parts."""
-        low = np.minimum.reduceat(bounds, self._begins)
-        high = np.maximum.reduceat(bounds, self._begins)
-        close = _CLOSE * (high - low)
-        for _ in range(_MAX_STEPS):
-            middle = low / 2 + high / 2
-            if ((high - low <= close) | (middle <= low) | (middle >= high)).all():
-                break
-            reached = self._reaches(middle, level, cdf)
-            low, high = np.where(reached, low, middle), np.where(reached, middle, high)
-        return high
+    def _quantile(self, level: float, bounds: Bounds, cdf: Cdf) -> FloatArray:
+        """Find the quantile with the most probable leaves, then with all of them in what is left.
 
-    def _discrete_quantile(self, level: float, bounds: FloatArray, cdf: Cdf) -> FloatArray:
+        Without leaves of probability c, a level is off by c at most. The quantile of a mixture lies between the least
+        and the greatest quantile of its parts.
+        """
+        coarse = self.without_negligible(_COARSE)
+        below, above = max((level - _COARSE) / (1 - _COARSE), 0.0), min(level / (1 - _COARSE), 1.0)
+        lowest = np.minimum.reduceat(bounds(below, coarse.statistics)[0], coarse._begins)
+        highest = np.maximum.reduceat(bounds(above, coarse.statistics)[1], coarse._begins)
+        low = find_root(lambda x: coarse._excess(x, below, cdf), lowest, highest)
+        high = find_root(lambda x: coarse._excess(x, above, cdf), lowest, highest)
+        return find_root(lambda x: self._excess(x, level, cdf), low, high)
+
+    def _discrete_quantile(self, level: float) -> FloatArray:
         """Bisect over whole numbers, for the least one that reaches the level."""
-        low = np.minimum.reduceat(bounds, self._begins) - 1.0
-        high = np.maximum.reduceat(bounds, self._begins)
+        of_leaves = self.leaf.target_quantile(level, self.statistics)
+        low = np.minimum.reduceat(of_leaves, self._begins) - 1.0
+        high = np.maximum.reduceat(of_leaves, self._begins)
         while (high - low > 1).any():
             middle = np.floor((low + high) / 2)
-            reached = self._reaches(middle, level, cdf)
+            reached = self._excess(middle, level, self.leaf.target_cdf) >= -_ROUNDING
             low, high = np.where(reached, low, middle), np.where(reached, middle, high)
         return high
+
+
+def find_root(function: Callable[[FloatArray], FloatArray], low: FloatArray, high: FloatArray) -> FloatArray:
+    """Return where increasing functions reach zero between two bounds, for many of them at once.
+
+    Each step cuts the interval at the root of an interpolation if that can be trusted, else in its middle
+    (Chandrupatla 1997).
+    """
+    a, b, close = low, high, _CLOSE * (high - low)
+    value_a, value_b = function(a), function(b)
+    is_found = (value_a >= 0) | (value_b <= 0)
+    root = np.where(value_a >= 0, low, high)
+    share = np.full_like(a, 0.5)
+    for _ in range(_MAX_STEPS):
+        if is_found.all():
+            break
+        x = np.where(is_found, root, a + share * (b - a))
+        value = function(x)
+        is_same_side = (value >= 0) == (value_a >= 0)
+        c, value_c = np.where(is_same_side, a, b), np.where(is_same_side, value_a, value_b)
+        b, value_b = np.where(is_same_side, b, a), np.where(is_same_side, value_b, value_a)
+        a, value_a = x, value
+        tolerance = (close + 4 * np.finfo(np.float64).eps * np.abs(a)) / np.maximum(np.abs(b - a), _TINY)
+        root = np.where(is_found, root, a)
+        is_found = is_found | (tolerance > 0.5) | (value_a == 0)
+        share = np.clip(_interpolated_share(a, b, c, value_a, value_b, value_c), tolerance, 1 - tolerance)
+    return root
+
+
+def _interpolated_share(
+    a: FloatArray, b: FloatArray, c: FloatArray, value_a: FloatArray, value_b: FloatArray, value_c: FloatArray
+) -> FloatArray:
+    """Return where from a to b an inverse parabola through three points is zero; a half where it may mislead."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        xi, phi = (a - b) / (c - b), (value_a - value_b) / (value_c - value_b)
+        share = value_a / (value_b - value_a) * value_c / (value_b - value_c) + (c - a) / (b - a) * value_a / (
+            value_c - value_a
+        ) * value_b / (value_c - value_b)
+        is_trusted = (phi**2 < xi) & ((1 - phi) ** 2 < 1 - xi) & np.isfinite(share)
+    return np.where(is_trusted, share, 0.5)

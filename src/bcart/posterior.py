@@ -146,7 +146,7 @@ class Posterior:
         n : int
         random_state : int, numpy Generator or RandomState, or None
             The same number gives the same trees in every run and for any number of threads; the first trees are the
-            same whatever `n`. Equal trees may be one object.
+            same whatever `n`.
         """
         n = as_whole(n, "n", "a whole number of trees, zero or more", least=0)
         derivations = self._native_grammar("ensemble").derive_samples(_seed(random_state), n, self._n_workers)
@@ -180,7 +180,7 @@ class Posterior:
 
     def grammar(self) -> Grammar:
         """Return the probabilistic context-free grammar whose derivations are the trees, see `Grammar`."""
-        return Grammar(self.graph, self._depths, self.prior, self._log_leaf, self._sums)
+        return Grammar(self.graph, self._routing, self._depths, self.prior, self._log_leaf, self._sums)
 
     # -- rows ---------------------------------------------------------------------------------------------------------
 
@@ -206,7 +206,8 @@ class Posterior:
             The average over all trees, weighed by their posterior probability, or the answer of the most probable tree.
             Neither builds a tree.
         """
-        return self._rows(X).moments(predictor)[0].mean
+        rows, which = self._rows(X).distinct()
+        return rows.moments(predictor)[0].mean[which]
 
     def uncertainty(self, X: Any, level: float | None = 0.95, predictor: Predictor = "ensemble") -> Uncertainty:
         """Say how sure the prediction of each row is, see `Uncertainty`.
@@ -219,16 +220,14 @@ class Posterior:
         predictor : {"ensemble", "map"}
             Whose prediction: with "map", as if the most probable tree were known to be the right one.
         """
-        rows = self._rows(X)
+        rows, which = self._rows(X).distinct()
         (mean, within, noise), between = rows.moments(predictor)
         low, high = np.full_like(mean, np.nan), np.full_like(mean, np.nan)
         if level is not None:
             tail = _as_tail(level)
             for part, mixtures in rows.mixtures(predictor):
-                for output in range(mean.shape[1]):
-                    low[part, output] = mixtures.output_quantile(tail, output)
-                    high[part, output] = mixtures.output_quantile(1 - tail, output)
-        return Uncertainty(mean, low, high, between, within, noise)
+                low[part], high[part] = mixtures.output_interval(tail)
+        return Uncertainty(*(part[which] for part in (mean, low, high, between, within, noise)))
 
     def predict_interval(self, X: Any, level: float = 0.95, predictor: Predictor = "ensemble") -> FloatArray:
         """Return the central interval that holds the next target of each row with probability `level`.
@@ -238,11 +237,11 @@ class Posterior:
         if self.classes is not None:
             raise InvalidModelError("classes have no order, so there is no interval of them; use predict_proba")
         tail = _as_tail(level)
-        parts = [
-            np.column_stack([mixtures.target_quantile(tail), mixtures.target_quantile(1 - tail)])
-            for _, mixtures in self._rows(X).mixtures(predictor)
-        ]
-        return np.concatenate([np.empty((0, 2)), *parts])
+        rows, which = self._rows(X).distinct()
+        interval = np.empty((len(rows), 2))
+        for part, mixtures in rows.mixtures(predictor):
+            interval[part] = np.column_stack([mixtures.target_quantile(tail), mixtures.target_quantile(1 - tail)])
+        return interval[which]
 
     def log_predictive(self, X: Any, y: npt.ArrayLike, predictor: Predictor = "ensemble") -> FloatArray:
         """Return the log probability (for numbers: the log density) of one target for each row."""

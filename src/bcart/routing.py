@@ -13,6 +13,7 @@ from bcart import _core
 from bcart.graph import Tests
 from bcart.grid import Grid
 from bcart.parse import FloatArray
+from bcart.tree import describe_test
 
 _MISSING = 0  # the position of a missing value; known ones follow
 _UNSEEN = np.iinfo(np.uint32).max
@@ -53,6 +54,13 @@ class Routing:
         is_label = (self.tests.form == _core.Form.EQUALS) & (self.tests.lower == 0)
         has_missing = np.array(self.grid.has_missing, dtype=np.bool_)[self.tests.feature]
         return np.asarray((self.tests.form == _core.Form.IS_MISSING) | (is_label & has_missing))
+
+    def describe(self, number: int) -> str:
+        """Write the question that a test asks."""
+        feature = int(self.tests.feature[number])
+        name, labels = self.grid.feature_names[feature], self.grid.categories[feature]
+        missing_left = bool(self.tests.form[number] == _core.Form.MISSING_LEFT)
+        return describe_test(name, labels, float(self.threshold[number]), int(self.category[number]), missing_left)
 
     def positions(self, X: Any) -> npt.NDArray[np.uint32]:
         """Return the position of each row on each feature."""

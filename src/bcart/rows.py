@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -20,6 +20,7 @@ from bcart.routing import Routing
 
 Predictor = Literal["ensemble", "map"]
 
+_ROWS_AT_FIRST = 16  # until it is known how many leaves they end in
 _LEAVES_AT_ONCE = 2_000_000  # of the mixtures that are held in memory
 
 
@@ -48,43 +49,42 @@ class Rows:
     def __len__(self) -> int:
         return len(self.positions)
 
+    def distinct(self) -> tuple[Rows, npt.NDArray[np.intp]]:
+        """Return the rows that some tree can tell apart, and which of them each row is."""
+        positions, which = np.unique(self.positions, axis=0, return_inverse=True)
+        return replace(self, positions=positions), which.ravel()
+
     def moments(self, predictor: Predictor) -> tuple[Moments, FloatArray]:
         """Return mean, variance within leaves and noise for each row and output, and the variance between trees."""
-        distinct, which = np.unique(self.positions, axis=0, return_inverse=True)
-        queries, which = self._queries(distinct), which.ravel()
-        if as_predictor(predictor) == "map":
-            leaves = queries.walk_best(self.grammar("map"), self.n_workers)
-            parts = self.leaf.moments(self.graph.core.statistics[leaves])
-            between = np.zeros_like(parts.mean)
-        else:
-            flat = queries.respond(self.grammar("ensemble"), self.leaf.core, self.n_workers)
-            mean, between, within, noise = (np.asarray(part).reshape(-1, self.leaf.n_outputs) for part in flat)
-            parts = Moments(mean + self.leaf.offset, within, noise)
-        return Moments(*(part[which] for part in parts)), between[which]
+        queries, grammar = self._queries(self.positions), self.grammar(as_predictor(predictor))
+        if predictor == "map":
+            leaves = queries.walk_best(grammar, self.n_workers)
+            moments = self.leaf.moments(self.graph.core.statistics[leaves])
+            return moments, np.zeros_like(moments.mean)
+        flat = queries.respond(grammar, self.leaf.core, self.n_workers)
+        mean, between, within, noise = (np.asarray(part).reshape(-1, self.leaf.n_outputs) for part in flat)
+        return Moments(mean + self.leaf.offset, within, noise), between
 
-    def mixtures(self, predictor: Predictor) -> Iterator[tuple[npt.NDArray[np.intp], Mixtures]]:
+    def mixtures(self, predictor: Predictor) -> Iterator[tuple[slice, Mixtures]]:
         """Yield some rows after the other, with the mixture of leaves for each of them."""
         grammar = self.grammar(as_predictor(predictor))
-        for rows in self._in_parts(predictor):
+        begin, n_at_once = 0, _ROWS_AT_FIRST
+        while begin < len(self):
+            rows = slice(begin, min(begin + n_at_once, len(self)))
             queries = self._queries(self.positions[rows])
             if predictor == "map":
                 boxes = np.asarray(queries.walk_best(grammar, self.n_workers))
-                ends, weights = np.arange(1, len(rows) + 1), np.ones(len(rows))
+                ends, weights = np.arange(1, len(boxes) + 1), np.ones(len(boxes))
             else:
                 ends, boxes, weights = map(np.asarray, queries.mixtures(grammar, self.n_workers))
             statistics = self.graph.core.statistics[boxes]
             yield rows, Mixtures(ends.astype(np.intp), statistics, weights, self.leaf).without_negligible()
+            begin, n_at_once = rows.stop, max(1, _LEAVES_AT_ONCE * len(ends) // len(boxes))
 
     def walk_randomly(self, n: int, seed: int) -> tuple[npt.NDArray[np.uint32], FloatArray]:
         """Return the leaf that each row reaches in each of n random trees, and as many uniform random numbers."""
         boxes, uniforms = self._queries(self.positions).walk_randomly(self.grammar("ensemble"), seed, n, self.n_workers)
         return np.asarray(boxes), np.asarray(uniforms)
-
-    def _in_parts(self, predictor: Predictor) -> Iterator[npt.NDArray[np.intp]]:
-        n_leaves = 1 if predictor == "map" else min(_LEAVES_AT_ONCE, self.graph.n_boxes)
-        n_at_once = max(1, _LEAVES_AT_ONCE // n_leaves)
-        for begin in range(0, len(self), n_at_once):
-            yield np.arange(begin, min(begin + n_at_once, len(self)))
 
     def _queries(self, positions: npt.NDArray[np.uint32]) -> _core.Queries:
         weights = None

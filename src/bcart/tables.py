@@ -91,8 +91,8 @@ def read_table(X: Any, nominal: Nominal = "from_dtype", names: Sequence[str] | N
         raise InvalidDataError("X has no columns")
     is_nominal = is_text if isinstance(nominal, str) and nominal == "from_dtype" else _chosen(nominal, names)
     columns = [
-        Column(name, _as_labels(values, name) if labelled else _as_numbers(values, name), bool(labelled))
-        for name, values, labelled in zip(names, raw, is_nominal, strict=True)
+        Column(name, _as_labels(_values(column), name) if labelled else _as_numbers(column, name), bool(labelled))
+        for name, column, labelled in zip(names, raw, is_nominal, strict=True)
     ]
     return Table(tuple(columns))
 
@@ -109,15 +109,15 @@ def is_frame(X: Any) -> bool:
     return bool(nw.dependencies.is_into_dataframe(X))
 
 
-def _raw_columns(X: Any) -> tuple[list[npt.NDArray[Any]], list[bool], list[str] | None]:
+def _raw_columns(X: Any) -> tuple[list[Any], list[bool], list[str] | None]:
     """Return the columns as they are, whether their type says that they hold labels, and their names."""
     if is_frame(X):
         try:
             frame = nw.from_native(X, eager_only=True)
-            columns = [_raw_series(frame[:, i]) for i in range(frame.shape[1])]
+            columns = [frame[:, i] for i in range(frame.shape[1])]
         except nw.exceptions.NarwhalsError as error:
             raise InvalidDataError(f"X cannot be read as a data frame: {error}") from None
-        return [values for values, _ in columns], [is_text for _, is_text in columns], list(map(str, frame.columns))
+        return columns, list(map(_holds_labels, columns)), list(map(str, frame.columns))
     try:
         array = np.asarray(X)
         if array.dtype.kind not in "biufO":  # numbers among text would have become text
@@ -129,6 +129,12 @@ def _raw_columns(X: Any) -> tuple[list[npt.NDArray[Any]], list[bool], list[str] 
     return list(array.T), [False] * array.shape[1], None
 
 
+def _holds_labels(series: nw.Series[Any]) -> bool:
+    if series.dtype == nw.Object:
+        return any(isinstance(value, str) for value in series.to_list())
+    return series.dtype in (nw.String, nw.Categorical, nw.Enum)
+
+
 def _refuse_other_order(own: list[str], expected: list[str]) -> None:
     for name, there in zip(expected, own, strict=True):
         if name != there and name in own:
@@ -137,16 +143,13 @@ def _refuse_other_order(own: list[str], expected: list[str]) -> None:
             )
 
 
-def _raw_series(series: nw.Series[Any]) -> tuple[npt.NDArray[Any], bool]:
-    dtype = series.dtype
-    if dtype.is_numeric() or dtype == nw.Boolean:
-        return series.cast(nw.Float64).to_numpy(), False
-    values = np.empty(len(series), dtype=object)
-    values[:] = series.to_list()
-    is_text = dtype in (nw.String, nw.Categorical, nw.Enum)
-    if not is_text and dtype == nw.Object:
-        is_text = any(isinstance(value, str) for value in values)
-    return values, is_text
+def _values(column: Any) -> npt.NDArray[Any]:
+    """Return the values of a column of an array or a data frame as they are."""
+    if not isinstance(column, nw.Series):
+        return np.asarray(column)
+    values = np.empty(len(column), dtype=object)
+    values[:] = column.to_list()
+    return values
 
 
 def _chosen(nominal: Any, names: Sequence[str]) -> list[bool]:
@@ -164,7 +167,11 @@ def _chosen(nominal: Any, names: Sequence[str]) -> list[bool]:
     return [place in places for place in range(len(names))]
 
 
-def _as_numbers(values: npt.NDArray[Any], name: str) -> FloatArray:
+def _as_numbers(column: Any, name: str) -> FloatArray:
+    if isinstance(column, nw.Series) and (column.dtype.is_numeric() or column.dtype == nw.Boolean):
+        values = column.cast(nw.Float64).to_numpy()
+    else:
+        values = _values(column)
     if values.dtype.kind == "O":
         values = np.array([_as_number(value, name, row) for row, value in enumerate(values)], dtype=np.float64)
     numbers = np.array(values, dtype=np.float64)

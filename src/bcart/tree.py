@@ -107,7 +107,7 @@ class Tree:
         self._check_shape()
 
     @classmethod
-    def trusted(cls, **parts: Any) -> Tree:
+    def _trusted(cls, **parts: Any) -> Tree:
         """Return a tree of parts that are known to be right: all of them, arrays of the right types."""
         tree = object.__new__(cls)
         tree.__dict__.update(parts)
@@ -213,14 +213,9 @@ class Tree:
 
     def describe_test(self, node: int) -> str:
         """Write the question that a node asks; yes goes left."""
-        feature = int(self.feature[node])
+        feature, learned_left = int(self.feature[node]), bool(self.missing_left[node] and self.saw_missing[node])
         name, labels = self.feature_names[feature], self.categories[feature]
-        if labels is not None and self.category[node] >= 0:
-            return f"{name} is {labels[self.category[node]]}"
-        if self.threshold[node] == -np.inf:
-            return f"{name} is missing"
-        missing = " or missing" if self.missing_left[node] and self.saw_missing[node] else ""
-        return f"{name} < {self.threshold[node]:.10g}{missing}"
+        return describe_test(name, labels, self.threshold[node], int(self.category[node]), learned_left)
 
     def _describe_leaf(self, node: int) -> str:
         if self.classes is None:
@@ -237,6 +232,15 @@ class Tree:
             listed += "; p = " + ", ".join(f"{chances[c]:.3f}" for c in shown)
         more = ", …" if len(counts) > _MOST_CLASSES else ""
         return f"{classes[best]}  p={chances[best]:.3f}  ({listed}{more})"
+
+
+def describe_test(name: str, labels: Labels | None, threshold: float, category: int, missing_left: bool) -> str:
+    """Write a question for a person."""
+    if labels is not None and category >= 0:
+        return f"{name} is {labels[category]}"
+    if threshold == -np.inf:
+        return f"{name} is missing"
+    return f"{name} < {threshold:.10g}{' or missing' if missing_left else ''}"
 
 
 _MOST_CLASSES = 5  # that a leaf names when it is printed

@@ -36,6 +36,7 @@ class DirichletLeaf(LeafModel):
     alpha: tuple[float, ...]
 
     family = "dirichlet"
+    outputs_sum_to_one = True
 
     def __post_init__(self) -> None:
         values = _as_alpha(self.alpha)
@@ -80,6 +81,10 @@ class DirichletLeaf(LeafModel):
     def output_quantile(self, level: float, statistics: FloatArray, output: int) -> FloatArray:
         """Return the inverse of `output_cdf`."""
         return np.asarray(betaincinv(*self._beta(statistics, output), level))
+
+    def output_bounds(self, level: float, statistics: FloatArray, output: int) -> tuple[FloatArray, FloatArray]:
+        """Return 0 and 1."""
+        return np.zeros(len(statistics)), np.ones(len(statistics))
 
     def target_cdf(self, y: FloatArray, statistics: FloatArray) -> FloatArray:
         """Return the probability of the classes up to the one numbered `y`."""

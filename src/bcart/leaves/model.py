@@ -37,6 +37,7 @@ class LeafModel(ABC):
 
     family: ClassVar[str]
     is_discrete: ClassVar[bool] = True
+    outputs_sum_to_one: ClassVar[bool] = False
     offset: float = 0.0
 
     @property
@@ -55,6 +56,11 @@ class LeafModel(ABC):
     @abstractmethod
     def output_quantile(self, level: float, statistics: FloatArray, output: int) -> FloatArray:
         """Return the inverse of `output_cdf`."""
+
+    def output_bounds(self, level: float, statistics: FloatArray, output: int) -> tuple[FloatArray, FloatArray]:
+        """Return bounds of `output_quantile` that are quick to find."""
+        quantile = self.output_quantile(level, statistics, output)
+        return quantile, quantile
 
     @abstractmethod
     def target_cdf(self, y: FloatArray, statistics: FloatArray) -> FloatArray:
