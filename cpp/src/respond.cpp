@@ -220,20 +220,31 @@ class MixtureSink {
     clear();
   }
   void meet(std::size_t box) { box_ = static_cast<BoxId>(box); }
-  void add(std::size_t lane, double weight) { sums_[find(box_)][lane] += weight; }
+  void add(std::size_t lane, double weight) {
+    Sums& sums = sums_[find(box_)];
+    if (sums.weight[lane] == 0) sums.first[lane] = box_;
+    sums.weight[lane] += weight;
+  }
   void end() {
     for (std::size_t lane = 0; lane < n_lanes_; ++lane) {
+      std::vector<std::pair<BoxId, double>> leaves;
+      for (const Sums& sums : sums_) {
+        if (sums.weight[lane] != 0) leaves.emplace_back(sums.first[lane], sums.weight[lane]);
+      }
+      std::sort(leaves.begin(), leaves.end());
       Part& part = (*parts_)[first_query_ + lane];
-      for (std::size_t i = 0; i < boxes_.size(); ++i) {
-        if (sums_[i][lane] == 0) continue;
-        part.boxes.push_back(boxes_[i]);
-        part.weights.push_back(sums_[i][lane]);
+      for (const auto& [box, weight] : leaves) {
+        part.boxes.push_back(box);
+        part.weights.push_back(weight);
       }
     }
   }
 
  private:
-  using Lanes = std::array<double, kMaxLanes>;
+  struct Sums {
+    std::array<double, kMaxLanes> weight{};
+    std::array<BoxId, kMaxLanes> first{};  // box of these statistics that the lane met
+  };
   static constexpr std::uint32_t kFree = ~std::uint32_t{0};
 
   void clear() {
@@ -276,7 +287,7 @@ class MixtureSink {
   std::vector<Part>* parts_;
   std::vector<std::uint32_t> slots_;  // of a hash table: places in boxes_
   std::vector<BoxId> boxes_;
-  std::vector<Lanes> sums_;
+  std::vector<Sums> sums_;
   std::size_t first_query_ = 0;
   std::size_t n_lanes_ = 0;
   BoxId box_ = 0;

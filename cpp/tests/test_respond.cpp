@@ -231,7 +231,7 @@ TEST(mixtures_hold_the_probability_of_all_leaves_of_equal_statistics) {
   }
 }
 
-TEST(the_weights_of_a_mixture_are_the_same_to_the_bit_whatever_the_company_and_the_workers) {
+TEST(a_mixture_is_the_same_to_the_bit_whatever_the_company_and_the_workers) {
   std::mt19937_64 random(9);
   const Problem problem = mixed_problem(random, 20, 4, 4);
   for (const NamedModel& prior : {some_priors()[0], some_priors()[2]}) {
@@ -242,6 +242,9 @@ TEST(the_weights_of_a_mixture_are_the_same_to_the_bit_whatever_the_company_and_t
     for (std::size_t query = 0; query < 20; ++query) {
       const Mixtures alone = mixtures(here.engine.sums(), here.queries.some(query, 1), one);
       CHECK(parts_of(here.engine.graph, alone, 0) == parts_of(here.engine.graph, together, query));
+      const std::size_t begin = query == 0 ? 0 : together.ends[query - 1];
+      CHECK(std::equal(alone.boxes.begin(), alone.boxes.end(), together.boxes.begin() + begin));
+      CHECK(std::equal(alone.weights.begin(), alone.weights.end(), together.weights.begin() + begin));
     }
   }
 }

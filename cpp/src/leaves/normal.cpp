@@ -22,7 +22,9 @@ class NormalLeaf final : public LeafModel {
   double log_marginal(const double* statistics) const override {
     const double n = statistics[0];
     const double shape = shape_ + n / 2;
-    const double growth = std::log1p((posterior_scale(statistics) - scale_) / scale_);
+    const double added = (posterior_scale(statistics) - scale_) / scale_;
+    const double growth =
+        std::isinf(added) ? std::log(posterior_scale(statistics)) - std::log(scale_) : std::log1p(added);
     return log_rising(shape_, n / 2) - shape * growth - n / 2 * std::log(scale_) - std::log1p(n / weight_) / 2 -
            n / 2 * std::log(2 * std::numbers::pi);
   }

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.special import gammaln, stdtr, stdtrit
 
+from bcart.errors import InvalidDataError
 from bcart.leaves.model import LeafModel
 from bcart.parse import FloatArray, as_number
 
@@ -72,8 +73,13 @@ class NormalLeaf(LeafModel):
         The prior mean is the mean of the targets unless given; the prior guess of the noise, ``scale / shape``, is a
         fraction of their variance.
         """
-        mean = float(np.average(y, weights=weights))
-        variance = float(np.average((y - mean) ** 2, weights=weights)) or 1.0
+        with np.errstate(over="ignore", invalid="ignore"):
+            mean = float(np.average(y, weights=weights))
+            variance = float(np.average((y - mean) ** 2, weights=weights)) or 1.0
+        if not np.isfinite(variance):
+            raise InvalidDataError(
+                f"y goes from {y.min():g} to {y.max():g}, too far for its squares; divide it by a number"
+            )
         shape = as_number(noise_shape, "noise_shape", "a positive number", above=0)
         fraction = as_number(noise_fraction, "noise_fraction", "a positive number", above=0)
         return cls(mean if prior_mean is None else prior_mean, prior_weight, shape, shape * fraction * variance, mean)
