@@ -12,6 +12,7 @@ import numpy.typing as npt
 from bcart.errors import InvalidDataError, InvalidModelError
 
 FloatArray = npt.NDArray[np.float64]
+RandomState = int | np.integer | np.random.Generator | np.random.RandomState | None
 
 
 def as_floats(values: npt.ArrayLike, name: str) -> FloatArray:
@@ -62,6 +63,21 @@ def as_whole(value: object, name: str, meaning: str, least: int, most: float = n
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or not least <= value <= most:
         raise InvalidModelError(f"{name}={value!r} must be {meaning}")
     return int(value)
+
+
+def as_seed(random_state: RandomState) -> int:
+    """Return 64 bits that belong to a seed, or the next of a generator."""
+    if isinstance(random_state, (int, np.integer)) and not isinstance(random_state, bool) and random_state >= 0:
+        return int(np.random.SeedSequence(int(random_state)).generate_state(1, np.uint64)[0])
+    if isinstance(random_state, np.random.Generator):
+        return int(random_state.integers(2**64, dtype=np.uint64))
+    if isinstance(random_state, np.random.RandomState):
+        return int(random_state.randint(0, 2**64, dtype=np.uint64))
+    if random_state is None:
+        return int(np.random.SeedSequence().generate_state(1, np.uint64)[0])
+    raise InvalidModelError(
+        f"random_state={random_state!r} must be an int >= 0, a numpy Generator, a RandomState or None"
+    )
 
 
 def name_features(n_features: int, names: Sequence[str] | None) -> tuple[str, ...]:

@@ -18,13 +18,11 @@ from bcart.graph import Graph
 from bcart.grid import Grid
 from bcart.leaves import DirichletLeaf, LeafModel
 from bcart.limits import Limits
-from bcart.parse import FloatArray, as_number, as_whole, read_only
+from bcart.parse import FloatArray, RandomState, as_number, as_seed, as_whole, read_only
 from bcart.priors import LeafCountPrior, TreePrior
 from bcart.routing import Routing
 from bcart.rows import Predictor, Rows, as_targets
 from bcart.tree import Tree
-
-RandomState = int | np.integer | np.random.Generator | np.random.RandomState | None
 
 
 class Posterior:
@@ -149,7 +147,7 @@ class Posterior:
             same whatever `n`.
         """
         n = as_whole(n, "n", "a whole number of trees, zero or more", least=0)
-        derivations = self._native_grammar("ensemble").derive_samples(_seed(random_state), n, self._n_workers)
+        derivations = self._native_grammar("ensemble").derive_samples(as_seed(random_state), n, self._n_workers)
         return list(self._tree_maker.trees(derivations))
 
     def log_probability(self, tree: Tree) -> float:
@@ -265,7 +263,7 @@ class Posterior:
         """
         n = as_whole(n, "n", "a whole number of paths, zero or more", least=0)
         rows = self._rows(X)
-        boxes, uniforms = rows.walk_randomly(n, _seed(random_state))
+        boxes, uniforms = rows.walk_randomly(n, as_seed(random_state))
         statistics = self.graph.core.statistics[boxes]
         y: npt.NDArray[Any] = self.leaf.target_quantile(uniforms, statistics)
         if self.classes is not None:
@@ -380,20 +378,6 @@ def _as_tail(level: float) -> float:
     if number >= 1:
         raise InvalidModelError(f"level={level!r} must be a probability between 0 and 1")
     return (1 - number) / 2
-
-
-def _seed(random_state: RandomState) -> int:
-    if isinstance(random_state, (int, np.integer)) and not isinstance(random_state, bool) and random_state >= 0:
-        return int(np.random.SeedSequence(int(random_state)).generate_state(1, np.uint64)[0])
-    if isinstance(random_state, np.random.Generator):
-        return int(random_state.integers(2**64, dtype=np.uint64))
-    if isinstance(random_state, np.random.RandomState):
-        return int(random_state.randint(0, 2**64, dtype=np.uint64))
-    if random_state is None:
-        return int(np.random.SeedSequence().generate_state(1, np.uint64)[0])
-    raise InvalidModelError(
-        f"random_state={random_state!r} must be an int >= 0, a numpy Generator, a RandomState or None"
-    )
 
 
 def _count(log_n: float) -> str:
