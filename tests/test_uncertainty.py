@@ -132,13 +132,14 @@ def test_chances_vary_as_much_as_a_label_with_that_chance():
 
 
 def test_intervals_hold_the_mean_and_grow_with_the_level(model):
-    levels = [0.1, 0.5, 0.8, 0.95, 0.999]
+    levels = [0.1, 0.5, 0.8, 0.95, 0.999, 0.99999, 1 - 1e-9]
     answers = [model.uncertainty(QUERIES, level) for level in levels]
     assert [answer.level for answer in answers] == levels
     for narrow, wide in pairwise(answers):
         assert (wide.low < narrow.low).all()
         assert (narrow.low <= narrow.high).all()
         assert (narrow.high < wide.high).all()
+    assert all(np.isfinite([answer.low, answer.high]).all() for answer in answers)
     for answer in answers[2:]:  # a narrow one may miss the mean of a skewed mixture
         assert (answer.low < answer.mean).all()
         assert (answer.mean < answer.high).all()
@@ -155,6 +156,27 @@ def test_predictions_and_uncertainty_are_the_same_numbers(model):
         np.testing.assert_array_equal(mean, model.predict(QUERIES))
         np.testing.assert_array_equal(mean, sure.mean[:, 0])
         np.testing.assert_allclose(std, sure.predictive_std[:, 0], rtol=1e-14)
+
+
+@pytest.mark.parametrize("name", ["numbers", "counts"])
+@pytest.mark.parametrize("level", [1e-9, 0.5, 0.999, 0.99999, 1 - 1e-9])
+def test_intervals_of_targets_leave_as_much_below_as_above_at_any_level(name, level):
+    posterior = fit(name).posterior_
+    bounds = posterior.predict_interval(QUERIES, level)
+    for row, (low, high) in enumerate(bounds):
+        ((_, mixture),) = posterior._rows(QUERIES[row : row + 1]).mixtures("ensemble")
+
+        def cdf(y, mixture=mixture):
+            y = np.full(len(mixture.weights), y)
+            return mixture.weights @ posterior.leaf.target_cdf(y, mixture.statistics)
+
+        if name == "numbers":
+            assert cdf(low) == pytest.approx((1 - level) / 2, rel=1e-6, abs=1e-15)
+            assert 1 - cdf(high) == pytest.approx((1 - level) / 2, rel=1e-6, abs=1e-15)
+        else:
+            assert cdf(low - 1) < (1 - level) / 2 <= cdf(low) + 1e-15
+            assert cdf(high - 1) < (1 + level) / 2 + 1e-12
+            assert cdf(high) >= (1 + level) / 2 - 1e-12
 
 
 @pytest.mark.parametrize("name", MODELS)

@@ -131,20 +131,21 @@ class Pass {
 // finish(query).
 template <std::size_t kLanes, class MakeSink>
 void run_in_lanes(const Grammar& grammar, const Queries& queries, const MakeSink& make_sink, Workers& workers) {
-  using Sink = decltype(make_sink());
-  std::vector<Pass<kLanes>> passes;
-  std::vector<Sink> sinks;
+  struct alignas(kCacheLine) Tools {
+    Pass<kLanes> pass;
+    decltype(make_sink()) sink;
+  };
+  std::vector<Tools> tools;
   for (std::size_t worker = 0; worker < workers.size(); ++worker) {
-    passes.emplace_back(grammar, queries);
-    sinks.push_back(make_sink());
+    tools.push_back({Pass<kLanes>(grammar, queries), make_sink()});
   }
   const std::size_t n_groups = (queries.n_queries + kLanes - 1) / kLanes;
   workers.run(n_groups, [&](std::size_t group, std::size_t worker) {
     const std::size_t first = group * kLanes;
     const std::size_t n = std::min(kLanes, queries.n_queries - first);
-    Sink& sink = sinks[worker];
+    auto& [pass, sink] = tools[worker];
     sink.begin(first, n);
-    passes[worker].run(first, n, workers, worker, [&](std::size_t box, const double* weights) {
+    pass.run(first, n, workers, worker, [&](std::size_t box, const double* weights) {
       sink.meet(box);
       for (std::size_t lane = 0; lane < n; ++lane) {
         if (weights[lane] > 0) sink.add(lane, weights[lane]);

@@ -12,7 +12,6 @@ namespace {
 constexpr std::size_t kGrain = 1024;   // boxes for one thread to take
 constexpr std::size_t kTogether = 32;  // boxes whose terms are worked on together
 constexpr std::size_t kLookAhead = 16;
-constexpr std::size_t kCacheLine = 64;
 
 double largest(const double* begin, const double* end) {
   double result = *begin;

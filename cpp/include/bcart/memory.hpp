@@ -5,6 +5,7 @@
 
 namespace bcart {
 
+// Types that one worker writes to and others do not are aligned to it, so that they share no line.
 inline constexpr std::size_t kCacheLine = 64;
 
 // Zeroed and aligned to a cache line; large ones in large pages, since random reads over gigabytes would otherwise

@@ -9,6 +9,7 @@
 
 #include "bcart/cells.hpp"
 #include "bcart/fingerprint.hpp"
+#include "bcart/memory.hpp"
 #include "bcart/test_numbers.hpp"
 
 namespace bcart {
@@ -87,7 +88,7 @@ class SplitRules {
 };
 
 // Lists the splits of one box after another; one finder a thread.
-class SplitFinder {
+class alignas(kCacheLine) SplitFinder {
  public:
   explicit SplitFinder(const SplitRules& rules);
 

@@ -14,7 +14,7 @@ namespace bcart {
 
 // The terms of a few consecutive boxes in logarithms, one box behind the other, each with its leaf first. Many boxes at
 // a time keep many reads of memory under way, and make loops long enough to be worth vectorising.
-struct Terms {
+struct alignas(kCacheLine) Terms {
   std::vector<std::size_t> ends;  // of each box, in log_terms
   std::vector<double> log_terms;
 };
