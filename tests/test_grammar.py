@@ -65,11 +65,24 @@ def test_a_box_stops_first_and_then_makes_its_splits_in_their_order(posterior):
     for symbol in grammar.nonterminals:
         stop, *splits = grammar.rules(symbol)
         assert stop.children == (Terminal(symbol.box),)
-        assert stop.split is None
-        for rule in splits:
-            children = tuple(child.box for child in rule.children)
-            assert children == (posterior.graph.core.left[rule.split], posterior.graph.core.right[rule.split])
-            assert rule.split in posterior.graph.splits_of(symbol.box)
+        assert stop.test is None
+        has_depth_left = symbol.depth is None or symbol.depth != posterior.max_depth
+        numbers = list(posterior.graph.splits_of(symbol.box)) if has_depth_left else []
+        core = posterior.graph.core
+        children = [tuple(child.box for child in rule.children) for rule in splits]
+        assert children == [(core.left[split], core.right[split]) for split in numbers]
+
+
+def test_rules_are_named_by_the_test_whose_yes_is_their_first_child():
+    posterior = make()
+    values = posterior.graph.cells.codes
+    _, *splits = posterior.grammar().rules()
+    for rule in splits:
+        name, threshold = rule.test.split(" < ")
+        is_left = values[:, int(name[1:])] < float(threshold)
+        children = tuple(child.box for child in rule.children)
+        assert posterior.graph.find_split(0, np.arange(len(values)), is_left) == children
+        assert str(rule).endswith(f"] {rule.test}")
 
 
 def test_iterating_yields_as_many_rules_as_the_length_says(posterior):

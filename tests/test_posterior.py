@@ -179,6 +179,28 @@ def test_a_grid_of_other_bins_is_refused():
             bcart.Posterior(make().graph, grid=bcart.Grid.of_codes(n_bins))
 
 
+def test_leaves_of_another_family_need_other_statistics():
+    numbers = bcart.BayesianTreeRegressor(n_jobs=1).fit(X, X[:, 0]).posterior_
+    for posterior, leaf in ((make(), bcart.NormalLeaf()), (numbers, bcart.PoissonLeaf())):
+        with pytest.raises(bcart.InvalidModelError, match="statistics were made for"):
+            posterior.with_leaf(leaf)
+    with pytest.raises(bcart.InvalidModelError, match="is for classes"):
+        numbers.with_leaf(alpha=2.0)
+    for arguments in ({}, {"leaf": bcart.DirichletLeaf((1.0,) * 3), "alpha": 1.0}):
+        with pytest.raises(bcart.InvalidModelError, match="either a leaf model or alpha"):
+            make().with_leaf(**arguments)
+
+
+def test_another_leaf_of_numbers_counts_from_where_the_statistics_do():
+    model = bcart.BayesianTreeRegressor(n_jobs=1, prior_mean=0.5, prior_weight=2.0).fit(X, X[:, 0] + 1e6)
+    leaf = model.posterior_.leaf
+    again = model.posterior_.with_leaf(
+        bcart.NormalLeaf(leaf.prior_mean, leaf.prior_weight, leaf.noise_shape, leaf.noise_scale, center=-3.0)
+    )
+    assert again.log_score == model.posterior_.log_score
+    np.testing.assert_array_equal(again.predict(X), model.predict(X))
+
+
 def test_negative_class_counts_are_refused():
     cells = bcart.Cells([[0], [1]], [[3.0, -1.0], [1.0, 1.0]], weights=[1.0, 1.0])
     with pytest.raises(bcart.BcartError):

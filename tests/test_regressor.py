@@ -2,6 +2,8 @@
 
 import math
 import pickle
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -226,7 +228,7 @@ def test_intervals_hold_new_targets_as_often_as_they_say(leaf, level):
 @pytest.mark.parametrize("y", [[1.5, 2.0], [-1.0, 2.0], [0.0, -3.0]])
 def test_what_is_no_count_is_refused_with_its_row(y):
     wrong = next(i for i, value in enumerate(y) if value < 0 or value % 1)
-    with pytest.raises(bcart.InvalidDataError, match=rf"y contains {y[wrong]} \(row {wrong}\), .*leaf='normal'"):
+    with pytest.raises(bcart.InvalidDataError, match=rf"y contains {y[wrong]:g} \(row {wrong}\), .*leaf='normal'"):
         fit([[0.0], [1.0]], y, leaf="poisson")
 
 
@@ -242,6 +244,44 @@ def test_intervals_of_counts_are_whole_numbers_that_reach_the_level():
         assert chances.sum() == pytest.approx(1.0, abs=1e-9)
         sums = np.cumsum(chances)
         assert (low, high) == (np.argmax(sums >= 0.05), np.argmax(sums >= 0.95))
+
+
+HUGE_COUNTS = """
+import numpy as np, bcart
+try:
+    model = bcart.BayesianTreeRegressor(leaf="poisson", n_jobs=1).fit(np.arange(6.0)[:, None], np.arange(6.0) * {size})
+    y = model.posterior_.sample_paths([[0.0], [5.0]], 100, random_state=0).y
+    interval = model.predict_interval([[0.0], [5.0]])
+    assert np.isfinite(y).all() and np.isfinite(interval).all() and (interval[:, 0] <= interval[:, 1]).all()
+except bcart.BcartError:
+    pass
+print("done")
+"""
+
+
+@pytest.mark.parametrize("size", ["1e9", "1e12", "1e15", "1e17"])
+def test_huge_counts_are_answered_or_refused_in_time(size):
+    """In a process of its own, because native code might end or hold it up."""
+    command = [sys.executable, "-c", HUGE_COUNTS.format(size=size)]
+    child = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert child.stdout == "done\n", child.stderr[-300:]
+
+
+@pytest.mark.parametrize("size", [1e-100, 1e100, 1e153, 1e160, 1e300])
+def test_tiny_and_huge_numbers_are_answered_in_their_units_or_refused(size):
+    plain = fit(X[:20], Y[:20])
+    if size > 1e155:
+        with pytest.raises(bcart.InvalidDataError, match="too far for its squares; divide it by a number"):
+            fit(X[:20], Y[:20] * size)
+    else:
+        scaled = fit(X[:20], Y[:20] * size)
+        np.testing.assert_allclose(scaled.predict(QUERIES), plain.predict(QUERIES) * size, rtol=1e-9)
+        np.testing.assert_allclose(scaled.predict_interval(QUERIES), plain.predict_interval(QUERIES) * size, rtol=1e-7)
+
+
+def test_a_prior_mean_beyond_all_bounds_is_refused():
+    with pytest.raises(bcart.BcartError, match="prior_mean"):
+        fit(prior_mean=1e200)
 
 
 def test_the_density_of_targets_integrates_to_one_and_has_the_mean_and_the_interval():

@@ -316,6 +316,15 @@ def test_what_cannot_be_read_is_named_with_its_column_and_a_remedy(what):
         act()
 
 
+@pytest.mark.parametrize("kind", [pd.DataFrame, pl.DataFrame, pa.table])
+def test_columns_in_another_order_are_refused_by_everyone_who_knows_their_names(kind):
+    model = fit(kind({"a": [0, 1] * 9, "b": [5, 6, 7] * 6}), [0, 1] * 9)
+    swapped = kind({"b": [5, 6], "a": [0, 1]})
+    for ask in (model.predict, model.posterior_.predict, model.tree_.predict, model.posterior_.grid.encode):
+        with pytest.raises(bcart.InvalidDataError, match="order"):
+            ask(swapped)
+
+
 def test_255_labels_and_missing_values_fill_all_codes():
     frame = pd.DataFrame({"who": [*(f"p{i}" for i in range(255)), None]})
     posterior = fit(frame, [0, 1] * 128, max_depth=1).posterior_

@@ -115,6 +115,79 @@ def test_three_classes_show_all_probabilities_and_many_only_the_most_probable():
     assert str(many).endswith("7  p=0.610  (0: 0, 1: 0, 2: 0, 3: 0, 7: 0; p = 0.010, 0.010, 0.010, 0.010, 0.610, …)")
 
 
+# Labels, missing values, numbers to predict
+
+# port is S ? A : (age is missing ? B : (age < 30 or missing ? C : D))
+MIXED = {
+    "feature": [1, -1, 0, -1, 0, -1, -1],
+    "threshold": [np.nan, np.nan, -np.inf, np.nan, 30.0, np.nan, np.nan],
+    "left": [1, -1, 3, -1, 5, -1, -1],
+    "right": [2, -1, 4, -1, 6, -1, -1],
+    "category": [1, -1, -1, -1, -1, -1, -1],
+    "missing_left": [False, False, True, False, True, False, False],
+    "saw_missing": [False, False, True, False, True, False, False],
+    "statistics": np.zeros((7, 3)),
+    "predictive": np.arange(7.0)[:, None],
+    "n_rows": [60, 20, 40, 10, 30, 1000, 29.5],
+    "std": np.full(7, 0.25),
+    "feature_names": ("age", "port"),
+    "categories": (None, ("C", "S")),
+}
+
+
+def test_labels_and_missing_values_go_where_the_questions_send_them():
+    rows = [[50.0, "S"], [None, "C"], [29.0, "C"], [30.0, "C"], [50.0, None], [50.0, "never"], [np.nan, None]]
+    tree = Tree(**MIXED)
+    assert tree.apply(rows).tolist() == [1, 3, 5, 6, 6, 6, 3]
+    assert tree.predict(rows).tolist() == [1.0, 3.0, 5.0, 6.0, 6.0, 6.0, 3.0]
+
+
+def test_questions_about_labels_and_missing_values_print_as_such():
+    text = """\
+        Tree with 4 leaves, depth 3
+        port is S
+        ├─ yes: 1 ± 0.25  (n = 20)
+        └─ no:  age is missing
+           ├─ yes: 3 ± 0.25  (n = 10)
+           └─ no:  age < 30 or missing
+              ├─ yes: 5 ± 0.25  (n = 1,000)
+              └─ no:  6 ± 0.25  (n = 29.5)"""
+    assert str(Tree(**MIXED)) == textwrap.dedent(text)
+
+
+def test_where_missing_values_go_is_told_only_if_the_data_said_so():
+    unsaid = Tree(**{**MIXED, "saw_missing": [False] * 7})
+    assert "age < 30\n" in str(unsaid)
+    assert "age is missing" in str(unsaid)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"category": [0, -1, -1, -1, -1, -1, -1]},
+        {"missing_left": [False, False, True, False, False, False, False]},
+        {"threshold": [np.nan, np.nan, -np.inf, np.nan, 31.0, np.nan, np.nan]},
+    ],
+)
+def test_trees_that_ask_something_else_are_not_equal(change):
+    assert Tree(**{**MIXED, **change}) != Tree(**MIXED)
+    assert Tree(**{**MIXED, "std": np.zeros(7)}) == Tree(**MIXED)
+
+
+def test_a_regression_tree_has_no_class_probabilities():
+    with pytest.raises(InvalidModelError, match="use predict"):
+        Tree(**MIXED).predict_proba([[1.0, "S"]])
+
+
+def test_a_copy_of_a_mixed_tree_asks_the_same():
+    again = pickle.loads(pickle.dumps(Tree(**MIXED)))
+    assert again == Tree(**MIXED)
+    assert str(again) == str(Tree(**MIXED))
+
+
+# What is no tree
+
+
 @pytest.mark.parametrize(
     "wrong",
     [

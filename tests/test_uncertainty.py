@@ -134,7 +134,6 @@ def test_chances_vary_as_much_as_a_label_with_that_chance():
 def test_intervals_hold_the_mean_and_grow_with_the_level(model):
     levels = [0.1, 0.5, 0.8, 0.95, 0.999, 0.99999, 1 - 1e-9]
     answers = [model.uncertainty(QUERIES, level) for level in levels]
-    assert [answer.level for answer in answers] == levels
     for narrow, wide in pairwise(answers):
         assert (wide.low < narrow.low).all()
         assert (narrow.low <= narrow.high).all()
@@ -161,6 +160,7 @@ def test_predictions_and_uncertainty_are_the_same_numbers(model):
 @pytest.mark.parametrize("name", ["numbers", "counts"])
 @pytest.mark.parametrize("level", [1e-9, 0.5, 0.999, 0.99999, 1 - 1e-9])
 def test_intervals_of_targets_leave_as_much_below_as_above_at_any_level(name, level):
+    """Up to the 1e-13 of the least probable leaves that are left out."""
     posterior = fit(name).posterior_
     bounds = posterior.predict_interval(QUERIES, level)
     for row, (low, high) in enumerate(bounds):
@@ -171,8 +171,8 @@ def test_intervals_of_targets_leave_as_much_below_as_above_at_any_level(name, le
             return mixture.weights @ posterior.leaf.target_cdf(y, mixture.statistics)
 
         if name == "numbers":
-            assert cdf(low) == pytest.approx((1 - level) / 2, rel=1e-6, abs=1e-15)
-            assert 1 - cdf(high) == pytest.approx((1 - level) / 2, rel=1e-6, abs=1e-15)
+            assert cdf(low) == pytest.approx((1 - level) / 2, rel=1e-6, abs=2e-13)
+            assert 1 - cdf(high) == pytest.approx((1 - level) / 2, rel=1e-6, abs=2e-13)
         else:
             assert cdf(low - 1) < (1 - level) / 2 <= cdf(low) + 1e-15
             assert cdf(high - 1) < (1 + level) / 2 + 1e-12
@@ -202,12 +202,23 @@ def target_of(model):
     return COUNTS if model.leaf == "poisson" else NUMBERS
 
 
-@pytest.mark.parametrize("level", [0.0, 1.0, -0.5, 95, np.nan, "most", None, True])
+@pytest.mark.parametrize("level", [0.0, 1.0, -0.5, 95, np.nan, "most", True])
 def test_a_level_is_a_probability(level):
     model = fit("numbers")
     for ask in (model.uncertainty, model.predict_interval):
         with pytest.raises(bcart.InvalidModelError, match="level="):
             ask(QUERIES, level)
+
+
+def test_without_a_level_there_is_everything_but_intervals(model):
+    quick, full = model.uncertainty(QUERIES, level=None), model.uncertainty(QUERIES)
+    for part in ("mean", "std", "between_trees", "within_leaf", "noise", "predictive_std"):
+        np.testing.assert_array_equal(getattr(quick, part), getattr(full, part))
+    assert np.isnan(quick.low).all()
+    assert np.isnan(quick.high).all()
+    if not hasattr(model, "classes_"):
+        with pytest.raises(bcart.InvalidModelError, match="level=None"):
+            model.predict_interval(QUERIES, level=None)
 
 
 def test_no_rows_have_no_uncertainty():

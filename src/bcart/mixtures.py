@@ -13,7 +13,7 @@ from bcart.leaves import LeafModel
 from bcart.parse import FloatArray
 
 _NEGLIGIBLE = 1e-13  # probability that may be left out of a mixture for good
-_COARSE = 1e-5  # probability that is left out to find the neighbourhood of a quantile
+_COARSE = 1e-4  # probability that may be left out to find the neighbourhood of a quantile
 _CLOSE = 1e-13  # of the interval that a quantile is looked for in
 _MAX_STEPS = 100
 _ROUNDING = 1e-12
@@ -105,8 +105,9 @@ class Mixtures:
         Without leaves of probability c, a level is off by c at most. The quantile of a mixture lies between the least
         and the greatest quantile of its parts.
         """
-        coarse = self.without_negligible(_COARSE)
-        below, above = max((level - _COARSE) / (1 - _COARSE), 0.0), min(level / (1 - _COARSE), 1.0)
+        left_out = 0.1 * min(level, 1 - level, _COARSE)
+        coarse = self.without_negligible(left_out)
+        below, above = (level - left_out) / (1 - left_out), level / (1 - left_out)
         lowest = np.minimum.reduceat(bounds(below, coarse.statistics)[0], coarse._begins)
         highest = np.maximum.reduceat(bounds(above, coarse.statistics)[1], coarse._begins)
         low = find_root(lambda x: coarse._excess(x, below, cdf), lowest, highest)

@@ -269,7 +269,7 @@ class Posterior:
         if self.classes is not None:
             y = self.classes[y.astype(np.intp)]
         shape = len(rows), n
-        return Paths(boxes.reshape(shape), statistics.reshape(*shape, -1), y.reshape(shape))
+        return Paths(boxes.reshape(shape), statistics.reshape(*shape, self.leaf.n_statistics), y.reshape(shape))
 
     # -- variations ---------------------------------------------------------------------------------------------------
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -154,6 +154,10 @@ def _values(column: Any) -> npt.NDArray[Any]:
 
 def _chosen(nominal: Any, names: Sequence[str]) -> list[bool]:
     """Return which columns were named, numbered or marked as nominal."""
+    if isinstance(nominal, str) or not isinstance(nominal, Iterable | None):
+        raise InvalidModelError(
+            f"categorical_features={nominal!r} must be 'from_dtype', or a list of columns by index or name"
+        )
     chosen = [] if nominal is None else list(nominal)
     if len(chosen) == len(names) and all(isinstance(mark, (bool, np.bool_)) for mark in chosen):
         return [bool(mark) for mark in chosen]
@@ -188,7 +192,7 @@ def _as_number(value: Any, name: str, row: int) -> float:
         return np.nan
     try:
         return float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise InvalidDataError(
             f"column {name!r} contains {value!r} (row {row}), which is no number; name the column in "
             "categorical_features if it holds categories, else turn it into numbers or drop it"
@@ -198,10 +202,12 @@ def _as_number(value: Any, name: str, row: int) -> float:
 def _as_labels(values: npt.NDArray[Any], name: str) -> npt.NDArray[Any]:
     labels = np.empty(len(values), dtype=object)
     labels[:] = [None if _is_missing(value) else value for value in values.tolist()]
-    try:
-        set(labels)
-    except TypeError:
-        raise InvalidDataError(f"column {name!r} contains lists or other values that cannot be categories") from None
+    for row, label in enumerate(labels):
+        if not isinstance(label, Hashable):
+            raise InvalidDataError(
+                f"column {name!r} contains {label!r} (row {row}), which cannot be a category; turn it into text or "
+                "numbers, or drop the column"
+            )
     return labels
 
 

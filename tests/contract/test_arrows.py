@@ -28,7 +28,7 @@ LEVELS = (
 )
 # The oracle has to be able to disagree with the library, so it shares next to nothing with it.
 ORACLE_MAY_IMPORT = {"tree", "errors"}
-NOT_THE_ORACLE = {"testing", "testing.strategies"}
+NOT_THE_ORACLE = {"testing", "testing.strategies", "testing.both"}
 # Whole packages that only some may know of; a folder stands for all of its files.
 KNOWN_TO = {"sklearn": {"estimators", "demo"}, "narwhals": {"tables"}, "nltk": {"grammar"}}
 STANDS_ALONE = {"errors"}
@@ -153,6 +153,7 @@ def test_nothing_but_tests_imports_the_oracle():
         ("testing.leaves", "from bcart.leaves import NormalLeaf", {"leaves"}),
         ("testing.answers", "from bcart.testing.mixtures import quantile", set()),
         ("testing.answers", "from bcart.testing.strategies import problems", {"testing.strategies"}),
+        ("testing.answers", "from bcart.testing.both import compute", {"testing.both"}),
     ],
 )
 def test_an_upward_arrow_would_be_seen(name, source, arrows):

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from scipy.stats import chi2, chi2_contingency
 
-from bcart import BayesianTreeClassifier
+from bcart import BayesianTreeClassifier, DepthDecayPrior
 from bcart.testing import enumerate_posterior
 
 FALSE_ALARM = 1e-6
@@ -29,6 +29,10 @@ SETTINGS = {
     "depth 2": {"log_phi": -1.0, "max_depth": 2},
     "depth 3": {"log_phi": 0.0, "max_depth": 3},
     "leaves of three rows": {"log_phi": -0.5, "min_samples_leaf": 3, "min_samples_split": 7},
+    "depth-decay": {"prior": "depth-decay", "split_alpha": 0.9, "split_beta": 0.5},
+    "depth-decay, depth 2": {"prior": "depth-decay", "split_alpha": 0.9, "split_beta": 0.5, "max_depth": 2},
+    "labels": {"log_phi": 0.0, "nominal": [0]},
+    "missing values": {"log_phi": 0.5, "max_depth": 2},
 }
 
 
@@ -37,12 +41,22 @@ def settings(request):
     return request.param
 
 
+def rows_of(settings):
+    if settings is not SETTINGS["missing values"]:
+        return X
+    rows = X.copy()
+    rows[[2, 7, 11], [0, 1, 0]] = np.nan
+    return rows
+
+
 def fit(settings):
-    return BayesianTreeClassifier(n_jobs=1, **settings).fit(X, Y).posterior_
+    parameters = {key: value for key, value in settings.items() if key != "nominal"}
+    model = BayesianTreeClassifier(n_jobs=1, categorical_features=settings.get("nominal"), **parameters)
+    return model.fit(rows_of(settings), Y).posterior_
 
 
 def tree_probabilities(posterior, settings):
-    trees = enumerate_posterior(X, Y, **settings).trees
+    trees = enumerate_posterior(rows_of(settings), Y, **settings).trees
     return trees, np.exp([posterior.log_probability(tree) for tree in trees])
 
 
@@ -84,12 +98,18 @@ def test_trees_are_drawn_as_often_as_they_are_probable(settings, seed):
 
 
 def test_trees_drawn_from_a_slightly_different_posterior_are_found_out(settings):
-    """The test above has power: a prior that is off by a quarter in log phi does not pass."""
+    """The test above has power: a prior that is off by a quarter in log phi (or split_beta) does not pass."""
     posterior = fit(settings)
     trees, probabilities = tree_probabilities(posterior, settings)
     for change in (-0.25, 0.25):
-        samples = posterior.with_prior(settings["log_phi"] + change).sample(N_SAMPLES, 0)
+        samples = posterior.with_prior(changed_prior(settings, change)).sample(N_SAMPLES, 0)
         assert p_value(samples, trees, probabilities) < FALSE_ALARM
+
+
+def changed_prior(settings, change):
+    if "prior" in settings:
+        return DepthDecayPrior(settings["split_alpha"], settings["split_beta"] + change)
+    return settings["log_phi"] + change
 
 
 def test_shallow_trees_among_all_are_drawn_as_if_depth_were_limited():

@@ -12,7 +12,7 @@ from bcart.estimators.base import BayesianTree
 from bcart.grid import Binning
 from bcart.leaves import choose_leaf
 from bcart.limits import DEFAULT_MAX_MEMORY
-from bcart.parse import FloatArray
+from bcart.parse import FloatArray, as_floats
 from bcart.priors import TreePrior
 from bcart.tables import Nominal
 
@@ -140,7 +140,7 @@ class BayesianTreeRegressor(RegressorMixin, BayesianTree):  # type: ignore[misc]
             A row of weight 2 counts as two rows, one of weight 0 as none.
         """
         table, targets, weights = self._training_data(X, y, sample_weight)
-        targets = targets.astype(np.float64)
+        targets = as_floats(targets, "y")
         leaf = choose_leaf(self.leaf).for_targets(
             targets,
             weights,

@@ -7,9 +7,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.special import gammaln, stdtr, stdtrit
 
-from bcart.errors import InvalidDataError
+from bcart.errors import InvalidDataError, InvalidModelError
 from bcart.leaves.model import LeafModel
 from bcart.parse import FloatArray, as_number
+
+_MAX_DISTANCE = 1e150
 
 
 @dataclass(frozen=True)
@@ -56,6 +58,8 @@ class NormalLeaf(LeafModel):
             object.__setattr__(self, name, as_number(getattr(self, name), name, "a finite number"))
         for name in ("prior_weight", "noise_shape", "noise_scale"):
             object.__setattr__(self, name, as_number(getattr(self, name), name, "a positive number", above=0))
+        if abs(self.prior_mean - self.center) > _MAX_DISTANCE:
+            raise InvalidModelError(f"prior_mean={self.prior_mean!r} is too far from the targets for its square")
 
     @classmethod
     def for_targets(

@@ -12,6 +12,8 @@ from bcart.errors import InvalidDataError
 from bcart.leaves.model import LeafModel
 from bcart.parse import FloatArray, as_number
 
+MAX_COUNT = 1e9  # whose distribution can be told from that of its neighbours
+
 
 @dataclass(frozen=True)
 class PoissonLeaf(LeafModel):
@@ -49,10 +51,12 @@ class PoissonLeaf(LeafModel):
         cls, y: FloatArray, weights: FloatArray, *, prior_mean: float | None, prior_weight: float, **_: object
     ) -> PoissonLeaf:
         """Let the prior count for `prior_weight` rows of the mean of the targets, unless another mean is given."""
-        if not ((y >= 0) & (y == np.floor(y))).all():
-            row = int(np.flatnonzero(~((y >= 0) & (y == np.floor(y))))[0])
+        is_count = (y >= 0) & (y == np.floor(y)) & (y <= MAX_COUNT)
+        if not is_count.all():
+            row = int(np.flatnonzero(~is_count)[0])
             raise InvalidDataError(
-                f"y contains {y[row]} (row {row}), but leaf='poisson' is for counts 0, 1, 2, ...; use leaf='normal'"
+                f"y contains {y[row]} (row {row}), but leaf='poisson' is for counts 0, 1, 2, ... up to "
+                f"{MAX_COUNT:g}; use leaf='normal'"
             )
         weight = as_number(prior_weight, "prior_weight", "a positive number", above=0)
         mean = float(np.average(y, weights=weights)) or 1.0
@@ -93,7 +97,14 @@ class PoissonLeaf(LeafModel):
     def target_quantile(self, level: float | FloatArray, statistics: FloatArray) -> FloatArray:
         """Return the least count whose probability to be reached is at least the level."""
         shape, rate = self._posterior(statistics)
-        return np.maximum(0.0, nbinom.ppf(level, shape, rate / (rate + 1)))
+        low, high = np.full(len(shape), -1.0), np.ceil(shape / rate)
+        while (is_short := self.target_cdf(high, statistics) < level).any():
+            low, high = np.where(is_short, high, low), np.where(is_short, 2 * high + 1, high)
+        while (high - low > 1).any():
+            middle = np.floor((low + high) / 2)
+            is_short = self.target_cdf(middle, statistics) < level
+            low, high = np.where(is_short, middle, low), np.where(is_short, high, middle)
+        return high
 
     def log_density(self, y: FloatArray, statistics: FloatArray) -> FloatArray:
         """Return the log probability of the next count."""
