@@ -228,7 +228,7 @@ def test_intervals_hold_new_targets_as_often_as_they_say(leaf, level):
 @pytest.mark.parametrize("y", [[1.5, 2.0], [-1.0, 2.0], [0.0, -3.0]])
 def test_what_is_no_count_is_refused_with_its_row(y):
     wrong = next(i for i, value in enumerate(y) if value < 0 or value % 1)
-    with pytest.raises(bcart.InvalidDataError, match=rf"y contains {y[wrong]:g} \(row {wrong}\), .*leaf='normal'"):
+    with pytest.raises(bcart.InvalidDataError, match=rf"y contains {y[wrong]} \(row {wrong}\), .*leaf='normal'"):
         fit([[0.0], [1.0]], y, leaf="poisson")
 
 

@@ -15,7 +15,7 @@ from bcart.graph import Graph
 from bcart.leaves import LeafModel
 from bcart.leaves.model import Moments
 from bcart.mixtures import Mixtures
-from bcart.parse import FloatArray
+from bcart.parse import FloatArray, as_floats
 from bcart.routing import Routing
 
 Predictor = Literal["ensemble", "map"]
@@ -106,10 +106,11 @@ def as_targets(y: npt.ArrayLike, classes: npt.NDArray[Any] | None, n_rows: int) 
     if given.shape != (n_rows,):
         raise InvalidDataError(f"y must have one target for each of {n_rows} rows, got shape {given.shape}")
     if classes is None:
-        try:
-            return given.astype(np.float64)
-        except (TypeError, ValueError) as error:
-            raise InvalidDataError(f"y must be numbers: {error}") from None
+        targets = as_floats(given, "y")
+        if not np.isfinite(targets).all():
+            row = int(np.flatnonzero(~np.isfinite(targets))[0])
+            raise InvalidDataError(f"y contains {targets[row]} (row {row}); leave out rows without a finite target")
+        return targets
     places = {label: place for place, label in enumerate(classes.tolist())}
     unknown = next((label for label in given.tolist() if label not in places), None)
     if unknown is not None:

@@ -106,6 +106,8 @@ def as_numbers(X: Any, names: Sequence[str], categories: Sequence[Labels | None]
 
 def is_frame(X: Any) -> bool:
     """Tell whether `X` is a data frame."""
+    if nw.dependencies.is_polars_lazyframe(X):
+        raise InvalidDataError("X is a lazy frame, whose rows are not there yet; call X.collect() first")
     return bool(nw.dependencies.is_into_dataframe(X))
 
 

@@ -80,6 +80,10 @@ class NormalLeaf(LeafModel):
         with np.errstate(over="ignore", invalid="ignore"):
             mean = float(np.average(y, weights=weights))
             variance = float(np.average((y - mean) ** 2, weights=weights)) or 1.0
+        if variance == 1.0 and y.min() < y.max() and (y.max() - y.min()) ** 2 == 0:
+            raise InvalidDataError(
+                f"y goes from {y.min()} to {y.max()}, too near for its squares; multiply it by a number"
+            )
         if not np.isfinite(variance):
             raise InvalidDataError(
                 f"y goes from {y.min():g} to {y.max():g}, too far for its squares; divide it by a number"
@@ -137,7 +141,9 @@ class NormalLeaf(LeafModel):
         degrees, mean, scale, weight = self._posterior(statistics)
         width = scale * np.sqrt(1 + 1 / weight)
         log_height = gammaln((degrees + 1) / 2) - gammaln(degrees / 2) - np.log(np.pi * degrees) / 2 - np.log(width)
-        return np.asarray(log_height - (degrees + 1) / 2 * np.log1p(((y - self.center - mean) / width) ** 2 / degrees))
+        with np.errstate(over="ignore"):  # the density of what is too far away is zero
+            distance = ((y - self.center - mean) / width) ** 2
+        return np.asarray(log_height - (degrees + 1) / 2 * np.log1p(distance / degrees))
 
     def _posterior(self, statistics: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
         """Degrees of freedom, mean (from the centre) and width of a target around it, and the weight of the mean."""
