@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 folder = Path(sys.argv[1]).resolve()
-#An editable install puts a finder of its own before the path; without it, the path decides.
+# An editable install puts a finder of its own before the path; without it, the path decides.
 sys.meta_path[:] = [finder for finder in sys.meta_path if "ScikitBuild" not in type(finder).__name__]
 sys.path.insert(0, str(folder))
 
