@@ -71,6 +71,8 @@ void bind_grammar(nb::module_& module) {
       .def("__init__", &make_grammar, "graph"_a, "depths"_a, "prior"_a, "log_leaf"_a, "values"_a,
            nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(), nb::keep_alive<1, 4>(), nb::keep_alive<1, 5>(),
            nb::keep_alive<1, 6>())
+      .def_prop_ro("n_rules", &Grammar::n_rules)
+      .def("log_stop", &Grammar::log_stop, "box"_a, "depth"_a)
       .def("derive_best", &best)
       .def("derive_samples", &samples, "seed"_a, "n"_a, "n_workers"_a);
 

@@ -45,9 +45,9 @@ std::tuple<Numbers, Numbers, Numbers, Numbers> responses(const Queries& queries,
 }
 
 std::tuple<Output<std::uint64_t, 1>, Output<BoxId, 1>, Numbers> all_mixtures(const Queries& queries,
-                                                                             const Grammar& grammar,
+                                                                             const Grammar& grammar, double may_lose,
                                                                              std::size_t n_workers) {
-  Mixtures all = at_work(n_workers, [&](Workers& workers) { return mixtures(grammar, queries, workers); });
+  Mixtures all = at_work(n_workers, [&](Workers& workers) { return mixtures(grammar, queries, may_lose, workers); });
   return {give(std::move(all.ends)), give(std::move(all.boxes)), give(std::move(all.weights))};
 }
 
@@ -72,7 +72,7 @@ void bind_queries(nb::module_& module) {
            "weight_of"_a.none(), nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(), nb::keep_alive<1, 4>(),
            nb::keep_alive<1, 5>(), nb::keep_alive<1, 6>(), nb::keep_alive<1, 7>())
       .def("respond", &responses, "grammar"_a, "leaf"_a, "n_workers"_a)
-      .def("mixtures", &all_mixtures, "grammar"_a, "n_workers"_a)
+      .def("mixtures", &all_mixtures, "grammar"_a, "may_lose"_a, "n_workers"_a)
       .def("walk_best", &best_walks, "grammar"_a, "n_workers"_a)
       .def("walk_randomly", &random_walks, "grammar"_a, "seed"_a, "n"_a, "n_workers"_a);
 }

@@ -14,6 +14,7 @@ constexpr std::size_t kMaxLanes = 8;
 constexpr std::size_t kMaxBytes = std::size_t{1} << 30;  // for the weights of all workers
 constexpr std::size_t kCheckEvery = 4096;                // boxes
 constexpr double kRounding = 0x1p-53;
+constexpr double kLeast = 1e-300;  // probabilities below it count as zero
 
 // 1 for each lane whose bit is set, so that loops over lanes need no branches.
 constexpr auto kChosen = [] {
@@ -25,18 +26,18 @@ constexpr auto kChosen = [] {
 }();
 
 // The probability that queries meet and end in each box: one pass from the root downwards over the boxes that they can
-// reach. A few queries, one a lane, share the look at each box. What comes out does not depend on the company. A box
-// that is met with a probability so small that all such boxes together cannot change the last bit of a sum is not
-// followed any further.
+// reach. A few queries, one a lane, share the look at each box. What comes out does not depend on the company. Boxes
+// that are met with so small a probability that all of them together have less than `may_lose` are not followed any
+// further.
 template <std::size_t kLanes>
 class Pass {
  public:
   using Lanes = double[kLanes];
 
-  Pass(const Grammar& grammar, const Queries& queries)
+  Pass(const Grammar& grammar, const Queries& queries, double may_lose)
       : grammar_(grammar),
         queries_(queries),
-        negligible_(kRounding / static_cast<double>(grammar.depths.n_places())),
+        negligible_(may_lose / static_cast<double>(grammar.depths.n_places())),
         weights_(grammar.depths.n_places() * kLanes),
         waiting_((grammar.graph.n_boxes() + 63) / 64),
         left_(queries.n_tests),
@@ -81,7 +82,10 @@ class Pass {
       Lanes weight;
       std::copy_n(&weights_[place * kLanes], kLanes, weight);
       unsigned active = 0;
-      for (std::size_t lane = 0; lane < kLanes; ++lane) active |= unsigned{weight[lane] > negligible_} << lane;
+      for (std::size_t lane = 0; lane < kLanes; ++lane) {
+        if (weight[lane] <= negligible_) weight[lane] = 0;
+        active |= unsigned{weight[lane] > 0} << lane;
+      }
       std::fill_n(&weights_[place * kLanes], kLanes, 0.0);
       if (active == 0) continue;
       const std::size_t depth = grammar_.depths.first_depth(box) + (place - begin);
@@ -98,6 +102,7 @@ class Pass {
     grammar_.append_terms(box, depth, probabilities_);
     for (double& term : probabilities_) term -= total;
     exp_all(probabilities_.data(), probabilities_.size());
+    for (double& probability : probabilities_) probability = probability < kLeast ? 0 : probability;
   }
 
   void follow_split(std::size_t split, std::size_t depth, double probability, const Lanes& weight, unsigned active) {
@@ -130,14 +135,15 @@ class Pass {
 // Calls end(query, box, probability) for all queries, each of them on one thread, its boxes in order; then
 // finish(query).
 template <std::size_t kLanes, class MakeSink>
-void run_in_lanes(const Grammar& grammar, const Queries& queries, const MakeSink& make_sink, Workers& workers) {
+void run_in_lanes(const Grammar& grammar, const Queries& queries, double may_lose, const MakeSink& make_sink,
+                  Workers& workers) {
   struct alignas(kCacheLine) Tools {
     Pass<kLanes> pass;
     decltype(make_sink()) sink;
   };
   std::vector<Tools> tools;
   for (std::size_t worker = 0; worker < workers.size(); ++worker) {
-    tools.push_back({Pass<kLanes>(grammar, queries), make_sink()});
+    tools.push_back({Pass<kLanes>(grammar, queries, may_lose), make_sink()});
   }
   const std::size_t n_groups = (queries.n_queries + kLanes - 1) / kLanes;
   workers.run(n_groups, [&](std::size_t group, std::size_t worker) {
@@ -157,18 +163,19 @@ void run_in_lanes(const Grammar& grammar, const Queries& queries, const MakeSink
 
 // As many lanes as memory and the number of queries allow.
 template <class MakeSink>
-void run_passes(const Grammar& grammar, const Queries& queries, const MakeSink& make_sink, Workers& workers) {
+void run_passes(const Grammar& grammar, const Queries& queries, double may_lose, const MakeSink& make_sink,
+                Workers& workers) {
   const std::size_t bytes_a_lane = grammar.depths.n_places() * sizeof(double) * workers.size();
   const std::size_t most = std::max<std::size_t>(1, std::min(kMaxBytes / bytes_a_lane, queries.n_queries));
   switch (std::bit_floor(std::min(most, kMaxLanes))) {
     case 8:
-      return run_in_lanes<8>(grammar, queries, make_sink, workers);
+      return run_in_lanes<8>(grammar, queries, may_lose, make_sink, workers);
     case 4:
-      return run_in_lanes<4>(grammar, queries, make_sink, workers);
+      return run_in_lanes<4>(grammar, queries, may_lose, make_sink, workers);
     case 2:
-      return run_in_lanes<2>(grammar, queries, make_sink, workers);
+      return run_in_lanes<2>(grammar, queries, may_lose, make_sink, workers);
     default:
-      return run_in_lanes<1>(grammar, queries, make_sink, workers);
+      return run_in_lanes<1>(grammar, queries, may_lose, make_sink, workers);
   }
 }
 
@@ -299,13 +306,13 @@ class MixtureSink {
 Response respond(const Grammar& grammar, const Queries& queries, const LeafModel& leaf, Workers& workers) {
   const std::size_t size = queries.n_queries * leaf.n_outputs();
   Response response{Array<double>(size), Array<double>(size), Array<double>(size), Array<double>(size)};
-  run_passes(grammar, queries, [&] { return MomentSink(grammar.graph, leaf, response); }, workers);
+  run_passes(grammar, queries, kRounding, [&] { return MomentSink(grammar.graph, leaf, response); }, workers);
   return response;
 }
 
-Mixtures mixtures(const Grammar& grammar, const Queries& queries, Workers& workers) {
+Mixtures mixtures(const Grammar& grammar, const Queries& queries, double may_lose, Workers& workers) {
   std::vector<MixtureSink::Part> parts(queries.n_queries);
-  run_passes(grammar, queries, [&] { return MixtureSink(grammar.graph, parts); }, workers);
+  run_passes(grammar, queries, may_lose, [&] { return MixtureSink(grammar.graph, parts); }, workers);
   Mixtures all;
   for (const MixtureSink::Part& part : parts) {
     all.boxes.insert(all.boxes.end(), part.boxes.begin(), part.boxes.end());

@@ -104,7 +104,7 @@ Parts parts_of(const Graph& graph, const Mixtures& all, std::size_t query) {
 
 void check_mixtures(Case& here) {
   const Graph& graph = here.engine.graph;
-  const Mixtures all = mixtures(here.engine.sums(), here.queries.all(), here.engine.workers);
+  const Mixtures all = mixtures(here.engine.sums(), here.queries.all(), 0, here.engine.workers);
   CHECK_EQUAL(all.ends.size(), here.queries.size());
   CHECK_EQUAL(all.ends.back(), all.boxes.size());
   CHECK_EQUAL(all.ends.back(), all.weights.size());
@@ -205,7 +205,7 @@ TEST(no_queries_have_no_responses) {
   Case here(random, problem, {}, some_priors()[0], kDirichlet, 1, 3);
   const Queries none = here.queries.some(0, 0);
   CHECK_EQUAL(respond(here.engine.sums(), none, *here.leaf, here.engine.workers).mean.size(), std::size_t{0});
-  CHECK_EQUAL(mixtures(here.engine.sums(), none, here.engine.workers).ends.size(), std::size_t{0});
+  CHECK_EQUAL(mixtures(here.engine.sums(), none, 0, here.engine.workers).ends.size(), std::size_t{0});
 }
 
 TEST(one_box_answers_for_itself) {
@@ -238,9 +238,9 @@ TEST(a_mixture_is_the_same_to_the_bit_whatever_the_company_and_the_workers) {
     Case here(random, problem, {}, prior, kDirichlet, 20, 3);
     Monitor monitor;
     Workers one(1, monitor);
-    const Mixtures together = mixtures(here.engine.sums(), here.queries.all(), here.engine.workers);
+    const Mixtures together = mixtures(here.engine.sums(), here.queries.all(), 0, here.engine.workers);
     for (std::size_t query = 0; query < 20; ++query) {
-      const Mixtures alone = mixtures(here.engine.sums(), here.queries.some(query, 1), one);
+      const Mixtures alone = mixtures(here.engine.sums(), here.queries.some(query, 1), 0, one);
       CHECK(parts_of(here.engine.graph, alone, 0) == parts_of(here.engine.graph, together, query));
       const std::size_t begin = query == 0 ? 0 : together.ends[query - 1];
       CHECK(std::equal(alone.boxes.begin(), alone.boxes.end(), together.boxes.begin() + begin));
@@ -256,7 +256,7 @@ TEST(mixtures_of_many_parts_have_the_mean_of_the_response) {
   Case here(random, problem, {}, {"leaf-count", {0.5}}, {"normal", {5, 0.1, 1.5, 2.0}}, 10, 2);
   const Grammar grammar = here.engine.sums();
   const Response response = respond(grammar, here.queries.all(), *here.leaf, here.engine.workers);
-  const Mixtures all = mixtures(grammar, here.queries.all(), here.engine.workers);
+  const Mixtures all = mixtures(grammar, here.queries.all(), 0, here.engine.workers);
   const auto moments = moments_of(here.engine.graph, *here.leaf);
   CHECK(all.boxes.size() > 5'000);
   for (std::size_t query = 0; query < 10; ++query) {

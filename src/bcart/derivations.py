@@ -50,8 +50,7 @@ class TreeMaker:
         node, root = np.arange(len(test)), np.repeat(ends - n_nodes, n_nodes)
         is_leaf = test < 0
         statistics = self.graph.core.statistics[derivations.box]
-        n_rows, moments = self.leaf.n_rows(statistics), self.leaf.moments(statistics)
-        std = np.sqrt(moments.variance + moments.noise)[:, 0]
+        n_rows = self.leaf.n_rows(statistics)
         form = _look_up(self.graph.tests.form.astype(np.int64), test, -1)
         learned_left = (form == _core.Form.MISSING_LEFT) | _look_up(self.routing.asks_for_missing, test, False)
         heavier_left = np.zeros(len(test), dtype=np.bool_)
@@ -63,12 +62,14 @@ class TreeMaker:
             "left": np.where(is_leaf, NO_CHILD, node - root + 1).astype(np.int32),
             "right": right.astype(np.int32),
             "statistics": statistics,
-            "predictive": moments.mean,
+            "predictive": self.leaf.predictive(statistics),
             "category": _look_up(self.routing.category, test, -1),
             "missing_left": np.where(form == _core.Form.BELOW, heavier_left, learned_left),
             "saw_missing": learned_left | (form == _core.Form.MISSING_RIGHT),
             "n_rows": n_rows,
-            "std": std if self.classes is None else np.full(len(test), np.nan),
+            "std": np.full(len(test), np.nan)
+            if self.classes is not None
+            else self.leaf.predictive_std(statistics)[:, 0],
         }
         for array in arrays.values():
             array.flags.writeable = False

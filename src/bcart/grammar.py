@@ -101,14 +101,14 @@ class Grammar:
         routing: Routing,
         depths: _core.Depths,
         prior: TreePrior,
-        log_leaf: FloatArray,
+        core: _core.Grammar,
         log_sums: FloatArray,
     ) -> None:
         self._graph = graph
         self._routing = routing
         self._depths = depths
         self._prior = prior
-        self._log_leaf = log_leaf
+        self._core = core
         self._log_sums = log_sums
 
     @property
@@ -144,11 +144,13 @@ class Grammar:
 
         A box, given by its number, stands for its non-terminal of the least depth.
         """
-        parent = symbol if isinstance(symbol, Symbol) else self._first_symbol(symbol)
+        if not isinstance(symbol, Symbol | int | np.integer):
+            raise InvalidModelError(f"symbol={symbol!r} must be a Symbol, or the number of a box")
+        parent = symbol if isinstance(symbol, Symbol) else self._first_symbol(int(symbol))
         box, depth = parent.box, self._checked_depth(parent)
         total = self._log_sums[self._depths.place(box, depth)]
         splits = self._splits_of(box, depth)
-        log_stop = self._log_leaf[box] + self._prior.log_stop(depth, len(splits))
+        log_stop = self._core.log_stop(box, depth)
         rules = [Rule(parent, (Terminal(box),), float(np.exp(log_stop - total)))]
         log_split = self._prior.log_split(depth, len(splits)) if splits else 0.0
         for split in splits:
@@ -164,10 +166,7 @@ class Grammar:
             yield from self.rules(symbol)
 
     def __len__(self) -> int:
-        if self._depths.is_flat:
-            return self._graph.n_boxes + self._graph.n_splits
-        symbols = ((s.box, self._checked_depth(s)) for s in self.nonterminals)
-        return sum(1 + len(self._splits_of(box, depth)) for box, depth in symbols)
+        return self._core.n_rules
 
     def to_nltk(self) -> PCFG:
         """Return the grammar for the package nltk, whose parsers can then be used; for small problems.
@@ -179,7 +178,10 @@ class Grammar:
                 f"the grammar has {len(self):,} rules, too many for nltk; set max_depth or use fewer bins to stay "
                 f"below {MAX_NLTK_RULES:,}"
             )
-        from nltk.grammar import PCFG, Nonterminal, ProbabilisticProduction
+        try:
+            from nltk.grammar import PCFG, Nonterminal, ProbabilisticProduction
+        except ImportError as error:
+            raise InvalidModelError("to_nltk needs the package nltk; pip install nltk") from error
 
         def named(child: Symbol | Terminal) -> object:
             return str(child) if isinstance(child, Terminal) else Nonterminal(str(child))

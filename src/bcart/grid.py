@@ -183,7 +183,8 @@ class Grid:
         if not self.has_missing[feature] and np.isnan(column).any():
             row = int(np.flatnonzero(np.isnan(column))[0])
             raise InvalidDataError(
-                f"column {name!r} is missing in row {row}, but had no missing value in the grid's data"
+                f"column {name!r} is missing in row {row}, but had no missing value in the grid's data; make the grid "
+                "from data that have some, or leave the row out"
             )
         if labels is not None and (column == UNSEEN).any():
             row = int(np.flatnonzero(column == UNSEEN)[0])

@@ -50,7 +50,8 @@ class Limits:
         object.__setattr__(self, "max_memory", parse_bytes(self.max_memory))
         if self.time_limit is not None and self.time_limit != math.inf:
             as_number(self.time_limit, "time_limit", "a positive number of seconds, or None", above=0)
-        if self.n_jobs == 0 or (self.n_jobs is not None and not isinstance(self.n_jobs, Integral)):
+        is_whole = isinstance(self.n_jobs, Integral) and not isinstance(self.n_jobs, bool)
+        if self.n_jobs is not None and (not is_whole or self.n_jobs == 0):
             raise InvalidModelError(f"n_jobs={self.n_jobs!r} must be None or -1 for all cores, or a number of threads")
 
     @property

@@ -12,9 +12,9 @@ import numpy.typing as npt
 from bcart.leaves import LeafModel
 from bcart.parse import FloatArray
 
-_NEGLIGIBLE = 1e-13  # probability that may be left out of a mixture for good
-_COARSE = 1e-4  # probability that may be left out to find the neighbourhood of a quantile
-_CLOSE = 1e-13  # of the interval that a quantile is looked for in
+_COARSE = 1e-5  # of the probability beyond a quantile: may be left out to find its neighbourhood
+_CLOSE = 1e-13  # of the interval that a quantile is looked for in, if it can be negative
+_LEAVES_AT_ONCE = 2_000_000
 _MAX_STEPS = 100
 _ROUNDING = 1e-12
 _TINY = np.finfo(np.float64).tiny
@@ -70,18 +70,33 @@ class Mixtures:
 
         return self._quantile(level, bounds, self.leaf.target_cdf)
 
-    def log_density(self, y: FloatArray) -> FloatArray:
-        """Return the log probability (density) of one target for each row."""
+    def log_density(self, y: FloatArray, rows: npt.NDArray[np.intp]) -> FloatArray:
+        """Return the log probability (density) of targets, each for one of the rows."""
+        n_leaves = np.diff(self.ends, prepend=0)[rows]
+        n_parts = int(n_leaves.sum() // _LEAVES_AT_ONCE) + 1
+        parts = zip(np.array_split(y, n_parts), np.array_split(rows, n_parts), strict=True)
+        return np.concatenate([self._take(which)._log_density(targets) for targets, which in parts])
+
+    def _take(self, rows: npt.NDArray[np.intp]) -> Mixtures:
+        """Return the mixtures of some rows, each as often as asked for."""
+        n_leaves = np.diff(self.ends, prepend=0)[rows]
+        ends = np.cumsum(n_leaves)
+        leaves = np.arange(ends[-1] if len(ends) else 0) + np.repeat(self._begins[rows] - (ends - n_leaves), n_leaves)
+        return Mixtures(ends, self.statistics[leaves], self.weights[leaves], self.leaf)
+
+    def _log_density(self, y: FloatArray) -> FloatArray:
+        if len(y) == 0:
+            return np.empty(0)
         log_terms = np.log(self.weights) + self.leaf.log_density(y[self._row], self.statistics)
         highest = np.maximum.reduceat(log_terms, self._begins)
         safe = np.where(np.isfinite(highest), highest, 0.0)
         with np.errstate(divide="ignore"):
             return np.asarray(safe + np.log(np.add.reduceat(np.exp(log_terms - safe[self._row]), self._begins)))
 
-    def without_negligible(self, negligible: float = _NEGLIGIBLE) -> Mixtures:
+    def without(self, may_lose: float) -> Mixtures:
         """Leave out leaves that have less probability than this together, for each row."""
         n_leaves = np.diff(self.ends, prepend=0)
-        kept = self.weights * n_leaves[self._row] > negligible
+        kept = self.weights * n_leaves[self._row] > may_lose
         ends = np.cumsum(kept)[self.ends - 1]
         return Mixtures(ends, self.statistics[kept], self.weights[kept], self.leaf)
 
@@ -105,14 +120,15 @@ class Mixtures:
         Without leaves of probability c, a level is off by c at most. The quantile of a mixture lies between the least
         and the greatest quantile of its parts.
         """
-        left_out = 0.1 * min(level, 1 - level, _COARSE)
-        coarse = self.without_negligible(left_out)
+        left_out = _COARSE * min(level, 1 - level)
+        coarse = self.without(left_out)
         below, above = (level - left_out) / (1 - left_out), level / (1 - left_out)
         lowest = np.minimum.reduceat(bounds(below, coarse.statistics)[0], coarse._begins)
         highest = np.maximum.reduceat(bounds(above, coarse.statistics)[1], coarse._begins)
-        low = find_root(lambda x: coarse._excess(x, below, cdf), lowest, highest)
-        high = find_root(lambda x: coarse._excess(x, above, cdf), lowest, highest)
-        return find_root(lambda x: self._excess(x, level, cdf), low, high)
+        close = np.where(lowest >= 0, 0.0, _CLOSE * (highest - lowest))
+        low = find_root(lambda x: coarse._excess(x, below, cdf), lowest, highest, close)
+        high = find_root(lambda x: coarse._excess(x, above, cdf), lowest, highest, close)
+        return find_root(lambda x: self._excess(x, level, cdf), low, high, close)
 
     def _discrete_quantile(self, level: float) -> FloatArray:
         """Bisect over whole numbers, for the least one that reaches the level."""
@@ -126,13 +142,15 @@ class Mixtures:
         return high
 
 
-def find_root(function: Callable[[FloatArray], FloatArray], low: FloatArray, high: FloatArray) -> FloatArray:
+def find_root(
+    function: Callable[[FloatArray], FloatArray], low: FloatArray, high: FloatArray, close: FloatArray
+) -> FloatArray:
     """Return where increasing functions reach zero between two bounds, for many of them at once.
 
     Each step cuts the interval at the root of an interpolation if that can be trusted, else in its middle
     (Chandrupatla 1997).
     """
-    a, b, close = low, high, _CLOSE * (high - low)
+    a, b = low, high
     value_a, value_b = function(a), function(b)
     is_found = (value_a >= 0) | (value_b <= 0)
     root = np.where(value_a >= 0, low, high)

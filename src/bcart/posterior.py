@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,9 @@ from bcart.priors import LeafCountPrior, TreePrior
 from bcart.routing import Routing
 from bcart.rows import Predictor, Rows, as_targets
 from bcart.tree import Tree
+
+_PRECISION = 1e-10  # of the probability beyond either end of an interval
+_MAX_LEVEL = 1 - 1e-9
 
 
 class Posterior:
@@ -71,7 +75,7 @@ class Posterior:
         self.leaf: LeafModel = leaf or DirichletLeaf.for_classes(1.0, n_statistics)
         self.prior: TreePrior = prior or LeafCountPrior()
         self.grid = grid or Grid.of_codes(graph.cells.n_bins, graph.cells.kinds)
-        if classes is None and isinstance(self.leaf, DirichletLeaf):
+        if classes is None and self.leaf.outputs_sum_to_one:
             classes = np.arange(n_statistics)
         self.classes = None if classes is None else read_only(classes)
         self.n_jobs = n_jobs
@@ -178,7 +182,9 @@ class Posterior:
 
     def grammar(self) -> Grammar:
         """Return the probabilistic context-free grammar whose derivations are the trees, see `Grammar`."""
-        return Grammar(self.graph, self._routing, self._depths, self.prior, self._log_leaf, self._sums)
+        return Grammar(
+            self.graph, self._routing, self._depths, self.prior, self._native_grammar("ensemble"), self._sums
+        )
 
     # -- rows ---------------------------------------------------------------------------------------------------------
 
@@ -223,7 +229,7 @@ class Posterior:
         low, high = np.full_like(mean, np.nan), np.full_like(mean, np.nan)
         if level is not None:
             tail = _as_tail(level)
-            for part, mixtures in rows.mixtures(predictor):
+            for part, mixtures in rows.mixtures(predictor, _PRECISION * tail):
                 low[part], high[part] = mixtures.output_interval(tail)
         return Uncertainty(*(part[which] for part in (mean, low, high, between, within, noise)))
 
@@ -237,17 +243,22 @@ class Posterior:
         tail = _as_tail(level)
         rows, which = self._rows(X).distinct()
         interval = np.empty((len(rows), 2))
-        for part, mixtures in rows.mixtures(predictor):
+        for part, mixtures in rows.mixtures(predictor, _PRECISION * tail):
             interval[part] = np.column_stack([mixtures.target_quantile(tail), mixtures.target_quantile(1 - tail)])
         return interval[which]
 
     def log_predictive(self, X: Any, y: npt.ArrayLike, predictor: Predictor = "ensemble") -> FloatArray:
-        """Return the log probability (for numbers: the log density) of one target for each row."""
-        rows = self._rows(X)
-        targets = as_targets(y, self.classes, len(rows))
-        result = np.empty(len(rows))
+        """Return the log probability (for numbers: the log density) of one target for each row.
+
+        All leaves count, however improbable: far from the data it is they that decide. Those with a probability below
+        1e-300 are taken as zero.
+        """
+        rows, which = self._rows(X).distinct()
+        targets = as_targets(y, self.classes, len(which))
+        result = np.empty(len(which))
         for part, mixtures in rows.mixtures(predictor):
-            result[part] = mixtures.log_density(targets[part])
+            here = (which >= part.start) & (which < part.stop)
+            result[here] = mixtures.log_density(targets[here], which[here] - part.start)
         return result
 
     def sample_paths(self, X: Any, n: int, random_state: RandomState = None) -> Paths:
@@ -278,9 +289,13 @@ class Posterior:
         if (prior is None) == (log_phi is None):
             raise InvalidModelError("give either a prior or log_phi")
         given = log_phi if prior is None else prior
-        other = self._with(prior=given if isinstance(given, TreePrior) else LeafCountPrior(given))  # type: ignore[arg-type]
-        other.__dict__["_log_leaf"] = self._log_leaf
-        return other
+        if not isinstance(given, TreePrior | Real):
+            raise InvalidModelError(
+                f"prior={given!r} must be a TreePrior, such as DepthDecayPrior(), or log_phi a number"
+            )
+        new = given if isinstance(given, TreePrior) else LeafCountPrior(float(given))
+        is_alike = new.core.depends_on_depth == self.prior.core.depends_on_depth
+        return self._with({"_log_leaf", "_routing", "log_n_trees"} | ({"_depths"} if is_alike else set()), prior=new)
 
     def with_leaf(
         self, leaf: LeafModel | float | Sequence[float] | None = None, *, alpha: float | Sequence[float] | None = None
@@ -289,11 +304,12 @@ class Posterior:
         if (leaf is None) == (alpha is None):
             raise InvalidModelError("give either a leaf model or alpha")
         given = alpha if leaf is None else leaf
-        if isinstance(given, LeafModel):
-            return self._with(leaf=given.for_statistics_of(self.leaf))
-        if self.classes is None:
-            raise InvalidModelError(f"alpha={given!r} is for classes; give a leaf model instead")
-        return self._with(leaf=DirichletLeaf.for_classes(given, len(self.classes)))  # type: ignore[arg-type]
+        if not isinstance(given, LeafModel):
+            if self.classes is None:
+                raise InvalidModelError(f"alpha={given!r} is for classes; give a leaf model instead")
+            given = DirichletLeaf.for_classes(given, len(self.classes))  # type: ignore[arg-type]
+        kept = {"_depths", "_routing", "log_prior_mass", "log_n_trees"}
+        return self._with(kept, leaf=given.for_statistics_of(self.leaf))
 
     # -- within -------------------------------------------------------------------------------------------------------
 
@@ -352,10 +368,21 @@ class Posterior:
 
     def _rows(self, X: Any) -> Rows:
         positions = self._routing.positions(X)
-        return Rows(positions, self.graph, self.leaf, self._routing, self._native_grammar, self._n_workers)
+        parts = self.graph, self.leaf, self._routing, self._native_grammar, self._weights_of_boxes
+        return Rows(positions, *parts, self._n_workers)
 
-    def _with(self, **changes: Any) -> Posterior:
-        return Posterior(**{**self.__getstate__(), **changes})
+    def _weights_of_boxes(self) -> FloatArray:
+        return self._box_weights
+
+    @cached_property
+    def _box_weights(self) -> FloatArray:
+        return np.ascontiguousarray(self.leaf.n_rows(self.graph.core.statistics))
+
+    def _with(self, kept: set[str], **changes: Any) -> Posterior:
+        """Return a posterior with other parts, and what has been computed already and is not touched by them."""
+        other = Posterior(**{**self.__getstate__(), **changes})
+        other.__dict__.update({name: value for name, value in self.__dict__.items() if name in kept})
+        return other
 
     def __getstate__(self) -> dict[str, Any]:
         """Return what defines the posterior; sweeps are cheap to repeat."""
@@ -374,9 +401,10 @@ class Posterior:
 
 def _as_tail(level: float) -> float:
     """Return the probability on either side of a central interval."""
-    number = as_number(level, "level", "a probability between 0 and 1", above=0)
-    if number >= 1:
-        raise InvalidModelError(f"level={level!r} must be a probability between 0 and 1")
+    meaning = f"a probability between 0 and {_MAX_LEVEL}"
+    number = as_number(level, "level", meaning, above=0)
+    if number > _MAX_LEVEL:
+        raise InvalidModelError(f"level={level!r} must be {meaning}")
     return (1 - number) / 2
 
 

@@ -34,8 +34,10 @@ class Rows:
         Where each row lies between the thresholds, see `Routing`.
     graph, leaf, routing
         Those of the posterior.
-    grammar : callable
+    grammar_for : callable
         Returns the native grammar: that of all trees, or with "map" of the most probable one.
+    box_weights : callable
+        Returns the weight of each box.
     n_workers : int
     """
 
@@ -43,7 +45,8 @@ class Rows:
     graph: Graph
     leaf: LeafModel
     routing: Routing
-    grammar: Callable[[Predictor], _core.Grammar]
+    grammar_for: Callable[[Predictor], _core.Grammar]
+    box_weights: Callable[[], FloatArray]
     n_workers: int
 
     def __len__(self) -> int:
@@ -56,7 +59,7 @@ class Rows:
 
     def moments(self, predictor: Predictor) -> tuple[Moments, FloatArray]:
         """Return mean, variance within leaves and noise for each row and output, and the variance between trees."""
-        queries, grammar = self._queries(self.positions), self.grammar(as_predictor(predictor))
+        queries, grammar = self._queries(self.positions), self.grammar_for(as_predictor(predictor))
         if predictor == "map":
             leaves = queries.walk_best(grammar, self.n_workers)
             moments = self.leaf.moments(self.graph.core.statistics[leaves])
@@ -65,9 +68,12 @@ class Rows:
         mean, between, within, noise = (np.asarray(part).reshape(-1, self.leaf.n_outputs) for part in flat)
         return Moments(mean + self.leaf.offset, within, noise), between
 
-    def mixtures(self, predictor: Predictor) -> Iterator[tuple[slice, Mixtures]]:
-        """Yield some rows after the other, with the mixture of leaves for each of them."""
-        grammar = self.grammar(as_predictor(predictor))
+    def mixtures(self, predictor: Predictor, may_lose: float = 0.0) -> Iterator[tuple[slice, Mixtures]]:
+        """Yield some rows after the other, with the mixture of leaves for each of them.
+
+        Leaves that have less probability than `may_lose` together may be left out.
+        """
+        grammar = self.grammar_for(as_predictor(predictor))
         begin, n_at_once = 0, _ROWS_AT_FIRST
         while begin < len(self):
             rows = slice(begin, min(begin + n_at_once, len(self)))
@@ -76,20 +82,20 @@ class Rows:
                 boxes = np.asarray(queries.walk_best(grammar, self.n_workers))
                 ends, weights = np.arange(1, len(boxes) + 1), np.ones(len(boxes))
             else:
-                ends, boxes, weights = map(np.asarray, queries.mixtures(grammar, self.n_workers))
+                ends, boxes, weights = map(np.asarray, queries.mixtures(grammar, may_lose / 2, self.n_workers))
             statistics = self.graph.core.statistics[boxes]
-            yield rows, Mixtures(ends.astype(np.intp), statistics, weights, self.leaf).without_negligible()
+            yield rows, Mixtures(ends.astype(np.intp), statistics, weights, self.leaf).without(may_lose / 2)
             begin, n_at_once = rows.stop, max(1, _LEAVES_AT_ONCE * len(ends) // len(boxes))
 
     def walk_randomly(self, n: int, seed: int) -> tuple[npt.NDArray[np.uint32], FloatArray]:
         """Return the leaf that each row reaches in each of n random trees, and as many uniform random numbers."""
-        boxes, uniforms = self._queries(self.positions).walk_randomly(self.grammar("ensemble"), seed, n, self.n_workers)
+        boxes, uniforms = self._queries(self.positions).walk_randomly(
+            self.grammar_for("ensemble"), seed, n, self.n_workers
+        )
         return np.asarray(boxes), np.asarray(uniforms)
 
     def _queries(self, positions: npt.NDArray[np.uint32]) -> _core.Queries:
-        weights = None
-        if self.routing.has_missing(positions):
-            weights = np.ascontiguousarray(self.leaf.n_rows(self.graph.core.statistics))
+        weights = self.box_weights() if self.routing.has_missing(positions) else None
         return self.routing.queries(np.ascontiguousarray(positions), weights)
 
 
@@ -112,7 +118,9 @@ def as_targets(y: npt.ArrayLike, classes: npt.NDArray[Any] | None, n_rows: int) 
             raise InvalidDataError(f"y contains {targets[row]} (row {row}); leave out rows without a finite target")
         return targets
     places = {label: place for place, label in enumerate(classes.tolist())}
-    unknown = next((label for label in given.tolist() if label not in places), None)
-    if unknown is not None:
-        raise InvalidDataError(f"y contains {unknown!r}, which is none of the classes {list(places)}")
+    unknown = [label for label in given.tolist() if label not in places]
+    if unknown:
+        raise InvalidDataError(
+            f"y contains {unknown[0]!r}, which is none of the classes {list(places)}; leave out such rows"
+        )
     return np.array([places[label] for label in given.tolist()], dtype=np.float64)

@@ -85,10 +85,10 @@ def read_table(X: Any, nominal: Nominal = "from_dtype", names: Sequence[str] | N
         listed = ", ".join(map(str, names))
         raise InvalidDataError(f"X has {len(raw)} columns, expected {len(names)}: {listed}")
     if names is not None and own_names is not None:
-        _refuse_other_order(own_names, list(map(str, names)))
+        _refuse_other_names(own_names, list(map(str, names)))
     names = name_features(len(raw), own_names if names is None else names)
     if len(raw) == 0:
-        raise InvalidDataError("X has no columns")
+        raise InvalidDataError("X has no columns; give at least one feature")
     is_nominal = is_text if isinstance(nominal, str) and nominal == "from_dtype" else _chosen(nominal, names)
     columns = [
         Column(name, _as_labels(_values(column), name) if labelled else _as_numbers(column, name), bool(labelled))
@@ -102,6 +102,14 @@ def as_numbers(X: Any, names: Sequence[str], categories: Sequence[Labels | None]
     nominal = [labels is not None for labels in categories]
     table = read_table(X, nominal, names)
     return np.column_stack([c.numbers(labels) for c, labels in zip(table.columns, categories, strict=True)])
+
+
+def unmasked(X: Any) -> Any:
+    """Return a masked array with missing values for what is masked, and anything else as it is."""
+    if not isinstance(X, np.ma.MaskedArray):
+        return X
+    is_number = X.dtype.kind in "biuf"
+    return X.astype(np.float64).filled(np.nan) if is_number else X.astype(object).filled(None)
 
 
 def is_frame(X: Any) -> bool:
@@ -121,7 +129,7 @@ def _raw_columns(X: Any) -> tuple[list[Any], list[bool], list[str] | None]:
             raise InvalidDataError(f"X cannot be read as a data frame: {error}") from None
         return columns, list(map(_holds_labels, columns)), list(map(str, frame.columns))
     try:
-        array = np.asarray(X)
+        array = np.asarray(unmasked(X))
         if array.dtype.kind not in "biufO":  # numbers among text would have become text
             array = np.asarray(X, dtype=object)
     except ValueError as error:
@@ -137,11 +145,12 @@ def _holds_labels(series: nw.Series[Any]) -> bool:
     return series.dtype in (nw.String, nw.Categorical, nw.Enum)
 
 
-def _refuse_other_order(own: list[str], expected: list[str]) -> None:
+def _refuse_other_names(own: list[str], expected: list[str]) -> None:
+    """Names that stand for no names, x0, x1, ..., fit all."""
     for name, there in zip(expected, own, strict=True):
-        if name != there and name in own:
+        if name != there and expected != list(name_features(len(expected), None)):
             raise InvalidDataError(
-                f"column {there!r} of X stands where {name!r} is expected; order the columns as {', '.join(expected)}"
+                f"column {there!r} of X stands where {name!r} is expected; the columns must be {', '.join(expected)}"
             )
 
 
@@ -174,7 +183,9 @@ def _chosen(nominal: Any, names: Sequence[str]) -> list[bool]:
 
 
 def _as_numbers(column: Any, name: str) -> FloatArray:
-    if isinstance(column, nw.Series) and (column.dtype.is_numeric() or column.dtype == nw.Boolean):
+    if isinstance(column, nw.Series) and (
+        column.dtype.is_float() or column.dtype.is_integer() or column.dtype == nw.Boolean
+    ):
         values = column.cast(nw.Float64).to_numpy()
     else:
         values = _values(column)

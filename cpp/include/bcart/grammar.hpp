@@ -26,6 +26,15 @@ struct Grammar {
     return (log_leaf == nullptr ? 0.0 : log_leaf[box]) + prior.log_stop(depth, n_splits(box, depth));
   }
 
+  std::size_t n_rules() const {
+    std::size_t n = depths.n_places();
+    for (std::size_t box = 0; box < graph.n_boxes(); ++box) {
+      const std::size_t n_depths = depths.end(box) - depths.begin(box);
+      for (std::size_t i = 0; i < n_depths; ++i) n += n_splits(box, depths.first_depth(box) + i);
+    }
+    return n;
+  }
+
   // Appends the log weight of stopping, then of each split.
   void append_terms(std::size_t box, std::size_t depth, std::vector<double>& log_terms) const {
     const std::size_t n = n_splits(box, depth);

@@ -23,11 +23,12 @@ struct Response {
 Response respond(const Grammar& grammar, const Queries& queries, const LeafModel& leaf, Workers& workers);
 
 // The leaves that a query can end in, with their probabilities; those of equal statistics are one, named by its first.
+// Leaves that have less than `may_lose` together may be left out.
 struct Mixtures {
   std::vector<std::uint64_t> ends;  // of each query
   std::vector<BoxId> boxes;
   std::vector<double> weights;
 };
-Mixtures mixtures(const Grammar& grammar, const Queries& queries, Workers& workers);
+Mixtures mixtures(const Grammar& grammar, const Queries& queries, double may_lose, Workers& workers);
 
 }  // namespace bcart

@@ -22,7 +22,7 @@ from bcart.parse import FloatArray, as_weights
 from bcart.posterior import Posterior
 from bcart.priors import choose_prior
 from bcart.rows import as_predictor
-from bcart.tables import Table, is_frame, read_table
+from bcart.tables import Table, is_frame, read_table, unmasked
 from bcart.tree import Tree
 
 
@@ -59,20 +59,24 @@ class BayesianTree(BaseEstimator):  # type: ignore[misc]
         return table.take(present), targets[present], weights[present]
 
     def _validated(self, X: Any, y: Any) -> tuple[Any, npt.NDArray[Any]]:
+        y = y if self._is_regressor else _plain_labels(y)
+        hint = _where_not_finite(y)
         if not is_frame(X):
             rules = {"dtype": None, "ensure_all_finite": False, "y_numeric": self._is_regressor}
-            return _clearly(lambda: validate_data(self, _keep_text(X), y, **rules))  # type: ignore[no-any-return]
+            return _clearly(lambda: validate_data(self, _as_array(X), y, **rules), hint)  # type: ignore[no-any-return]
         _clearly(lambda: validate_data(self, X, y, skip_check_array=True))
         stand_in = np.zeros((len(X), 1))  # the frame itself need not be numbers
-        return X, _clearly(lambda: check_X_y(stand_in, y, y_numeric=self._is_regressor))[1]
+        return X, _clearly(lambda: check_X_y(stand_in, y, y_numeric=self._is_regressor), hint)[1]
 
     def _queries(self, X: Any) -> Any:
         """Check that rows to predict have the form of the training rows."""
         check_is_fitted(self)
         if is_frame(X):
+            if len(X) == 0:
+                raise InvalidDataError("X has no rows; give at least one to predict")
             return _clearly(lambda: validate_data(self, X, reset=False, skip_check_array=True))
         rules = {"dtype": None, "ensure_all_finite": False}
-        return _clearly(lambda: validate_data(self, _keep_text(X), reset=False, **rules))
+        return _clearly(lambda: validate_data(self, _as_array(X), reset=False, **rules))
 
     def uncertainty(self, X: Any, level: float | None = 0.95) -> Uncertainty:
         """Say how sure each prediction is: `Posterior.uncertainty` for the chosen predictor."""
@@ -87,8 +91,12 @@ class BayesianTree(BaseEstimator):  # type: ignore[misc]
         return tags
 
 
-def _keep_text(X: Any) -> Any:
-    """Return nested lists with text among the numbers as objects: numpy would turn all of it into text."""
+def _as_array(X: Any) -> Any:
+    """Return masked values as missing, and nested lists with text among the numbers as objects.
+
+    scikit-learn would forget the mask, and numpy would turn all of the list into text.
+    """
+    X = unmasked(X)
     if not isinstance(X, (list, tuple)):
         return X
     try:
@@ -97,11 +105,29 @@ def _keep_text(X: Any) -> Any:
         return X
 
 
-def _clearly(check: Callable[[], Any]) -> Any:
-    """Run one of scikit-learn's checks, whose errors become ours."""
+def _plain_labels(y: Any) -> Any:
+    """Return labels that are objects of one type as an array of that type, which scikit-learn knows how to read."""
+    labels = np.asarray(y) if y is not None else np.empty(0)
+    if labels.dtype.kind != "O" or labels.ndim != 1 or len({type(label) for label in labels}) != 1:
+        return y
+    plain = np.array(labels.tolist())
+    return plain if plain.shape == labels.shape and plain.dtype.kind in "biufUS" else y
+
+
+def _where_not_finite(y: Any) -> str:
+    """Return what to say of a target that is not finite."""
+    targets = np.asarray(y)
+    if targets.dtype.kind != "f" or targets.ndim != 1 or np.isfinite(targets).all():
+        return ""
+    row = int(np.flatnonzero(~np.isfinite(targets))[0])
+    return f" The first is {targets[row]} in row {row}; leave out rows without a finite target."
+
+
+def _clearly(check: Callable[[], Any], hint: str = "") -> Any:
+    """Run one of scikit-learn's checks, whose errors become ours, with a hint behind them."""
     try:
         return check()
     except TypeError as error:
-        raise InvalidTypeError(str(error)) from error
+        raise InvalidTypeError(f"{error}{hint}") from error
     except ValueError as error:
-        raise InvalidDataError(str(error)) from error
+        raise InvalidDataError(f"{error}{hint}") from error

@@ -59,7 +59,9 @@ class NormalLeaf(LeafModel):
         for name in ("prior_weight", "noise_shape", "noise_scale"):
             object.__setattr__(self, name, as_number(getattr(self, name), name, "a positive number", above=0))
         if abs(self.prior_mean - self.center) > _MAX_DISTANCE:
-            raise InvalidModelError(f"prior_mean={self.prior_mean!r} is too far from the targets for its square")
+            raise InvalidModelError(
+                f"prior_mean={self.prior_mean!r} is too far from the targets; give a nearer one, or None"
+            )
 
     @classmethod
     def for_targets(
@@ -75,18 +77,17 @@ class NormalLeaf(LeafModel):
         """Choose parameters that shift and scale with the targets.
 
         The prior mean is the mean of the targets unless given; the prior guess of the noise, ``scale / shape``, is a
-        fraction of their variance.
+        fraction of their variance, or of 1 if they are all equal.
         """
-        with np.errstate(over="ignore", invalid="ignore"):
+        with np.errstate(over="ignore", under="ignore", invalid="ignore"):
             mean = float(np.average(y, weights=weights))
-            variance = float(np.average((y - mean) ** 2, weights=weights)) or 1.0
-        if variance == 1.0 and y.min() < y.max() and (y.max() - y.min()) ** 2 == 0:
+            variance = float(np.average((y - mean) ** 2, weights=weights))
+        if y.min() == y.max():
+            variance = 1.0
+        elif not 0 < variance < np.inf:
+            size, remedy = ("far", "divide") if variance else ("little", "multiply")
             raise InvalidDataError(
-                f"y goes from {y.min()} to {y.max()}, too near for its squares; multiply it by a number"
-            )
-        if not np.isfinite(variance):
-            raise InvalidDataError(
-                f"y goes from {y.min():g} to {y.max():g}, too far for its squares; divide it by a number"
+                f"y goes from {y.min():g} to {y.max():g}, too {size} for squares; {remedy} it by a number"
             )
         shape = as_number(noise_shape, "noise_shape", "a positive number", above=0)
         fraction = as_number(noise_fraction, "noise_fraction", "a positive number", above=0)
