@@ -1,4 +1,4 @@
-"""From derivations of the grammar, which are numbers of boxes and tests, to trees that people can read."""
+"""From derivations of the grammar, which are numbers of boxes and tests, to trees that people can read, and back."""
 
 from __future__ import annotations
 
@@ -11,7 +11,10 @@ import numpy.typing as npt
 
 from bcart import _core
 from bcart.graph import Graph
+from bcart.grid import Grid
 from bcart.leaves import LeafModel
+from bcart.parse import FloatArray
+from bcart.priors import TreePrior
 from bcart.routing import Routing
 from bcart.tree import NO_CHILD, Tree
 
@@ -81,3 +84,32 @@ def _look_up(values: npt.NDArray[Any], test: npt.NDArray[np.int64], for_leaves: 
     found = np.full(len(test), for_leaves, dtype=values.dtype)
     found[test >= 0] = values[test[test >= 0]]
     return found
+
+
+def log_weight(tree: Tree, graph: Graph, grid: Grid, prior: TreePrior, log_leaf: FloatArray) -> float:
+    """Return the log of a tree's prior weight times its likelihood, -inf if it is not one of the family."""
+    result = 0.0
+    waiting = [(0, 0, np.arange(graph.cells.n_cells), 0)]
+    while waiting:
+        node, box, cells, depth = waiting.pop()
+        n_splits = 0 if depth == graph.max_depth else len(graph.splits_of(box))
+        if tree.feature[node] < 0:
+            result += float(log_leaf[box]) + prior.log_stop(depth, n_splits)
+            continue
+        is_left = _cells_on_the_left(tree, node, cells, graph, grid)
+        children = None if is_left is None or n_splits == 0 else graph.find_split(box, cells, is_left)
+        if is_left is None or children is None:
+            return -np.inf
+        result += prior.log_split(depth, n_splits)
+        waiting.append((int(tree.left[node]), children[0], cells[is_left], depth + 1))
+        waiting.append((int(tree.right[node]), children[1], cells[~is_left], depth + 1))
+    return result
+
+
+def _cells_on_the_left(
+    tree: Tree, node: int, cells: npt.NDArray[np.intp], graph: Graph, grid: Grid
+) -> npt.NDArray[np.bool_] | None:
+    """Tell which cells a node of a tree sends left; None if its threshold cuts through one of them."""
+    feature = int(tree.feature[node])
+    test = float(tree.threshold[node]), int(tree.category[node]), bool(tree.missing_left[node])
+    return grid.codes_on_the_left(feature, graph.cells.codes[cells, feature], *test)

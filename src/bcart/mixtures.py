@@ -53,22 +53,24 @@ class Mixtures:
 
     def output_quantile(self, level: float, output: int) -> FloatArray:
         """Return a quantile of an output (the probability of a class, the mean of the targets) for each row."""
+        leaf = self.leaf.around_zero()  # quantiles far from zero would lose digits
 
         def bounds(level: float, statistics: FloatArray) -> tuple[FloatArray, FloatArray]:
-            return self.leaf.output_bounds(level, statistics, output)
+            return leaf.output_bounds(level, statistics, output)
 
-        return self._quantile(level, bounds, lambda x, statistics: self.leaf.output_cdf(x, statistics, output))
+        return self.leaf.offset + self._quantile(level, bounds, lambda x, s: leaf.output_cdf(x, s, output))
 
     def target_quantile(self, level: float) -> FloatArray:
         """Return a quantile of the next target for each row."""
         if self.leaf.is_discrete:
             return self._discrete_quantile(level)
+        leaf = self.leaf.around_zero()
 
         def bounds(level: float, statistics: FloatArray) -> tuple[FloatArray, FloatArray]:
-            of_leaves = self.leaf.target_quantile(level, statistics)
+            of_leaves = leaf.target_quantile(level, statistics)
             return of_leaves, of_leaves
 
-        return self._quantile(level, bounds, self.leaf.target_cdf)
+        return self.leaf.offset + self._quantile(level, bounds, leaf.target_cdf)
 
     def log_density(self, y: FloatArray, rows: npt.NDArray[np.intp]) -> FloatArray:
         """Return the log probability (density) of targets, each for one of the rows."""

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from bcart import _core
 from bcart.answers import Paths, Uncertainty
-from bcart.derivations import TreeMaker
+from bcart.derivations import TreeMaker, log_weight
 from bcart.errors import InternalError, InvalidDataError, InvalidModelError
 from bcart.grammar import Grammar
 from bcart.graph import Graph
@@ -163,22 +163,7 @@ class Posterior:
             raise InvalidDataError(
                 f"the tree has {len(tree.feature_names)} features, the posterior {len(self.grid.feature_names)}"
             )
-        log_weight = 0.0
-        waiting = [(0, 0, np.arange(self.graph.cells.n_cells), 0)]
-        while waiting:
-            node, box, cells, depth = waiting.pop()
-            n_splits = self._n_splits(box, depth)
-            if tree.feature[node] < 0:
-                log_weight += float(self._log_leaf[box]) + self.prior.log_stop(depth, n_splits)
-                continue
-            is_left = self._cells_on_the_left(tree, node, cells)
-            children = None if is_left is None or n_splits == 0 else self.graph.find_split(box, cells, is_left)
-            if is_left is None or children is None:
-                return -np.inf
-            log_weight += self.prior.log_split(depth, n_splits)
-            waiting.append((int(tree.left[node]), children[0], cells[is_left], depth + 1))
-            waiting.append((int(tree.right[node]), children[1], cells[~is_left], depth + 1))
-        return log_weight - self.log_score
+        return log_weight(tree, self.graph, self.grid, self.prior, self._log_leaf) - self.log_score
 
     def grammar(self) -> Grammar:
         """Return the probabilistic context-free grammar whose derivations are the trees, see `Grammar`."""
@@ -350,17 +335,6 @@ class Posterior:
         is_alike = prior.core.depends_on_depth == self.prior.core.depends_on_depth
         depths = self._depths if is_alike else self._depths_for(prior)
         return float(_core.sweep_log_sum(self.graph.core, depths, prior.core, None, self._n_workers)[0])
-
-    def _n_splits(self, box: int, depth: int) -> int:
-        return 0 if depth == self.max_depth else len(self.graph.splits_of(box))
-
-    def _cells_on_the_left(self, tree: Tree, node: int, cells: npt.NDArray[np.intp]) -> npt.NDArray[np.bool_] | None:
-        """Tell which cells a node of a tree sends left; None if its threshold cuts through one of them."""
-        feature = int(tree.feature[node])
-        codes = self.graph.cells.codes[cells, feature]
-        return self.grid.codes_on_the_left(
-            feature, codes, tree.threshold[node], int(tree.category[node]), bool(tree.missing_left[node])
-        )
 
     @property
     def _tree_maker(self) -> TreeMaker:

@@ -108,8 +108,8 @@ def unmasked(X: Any) -> Any:
     """Return a masked array with missing values for what is masked, and anything else as it is."""
     if not isinstance(X, np.ma.MaskedArray):
         return X
-    is_number = X.dtype.kind in "biuf"
-    return X.astype(np.float64).filled(np.nan) if is_number else X.astype(object).filled(None)
+    values: Any = X.astype(np.float64 if X.dtype.kind in "biuf" else object)
+    return values.filled(np.nan if X.dtype.kind in "biuf" else None)
 
 
 def is_frame(X: Any) -> bool:
@@ -150,7 +150,8 @@ def _refuse_other_names(own: list[str], expected: list[str]) -> None:
     for name, there in zip(expected, own, strict=True):
         if name != there and expected != list(name_features(len(expected), None)):
             raise InvalidDataError(
-                f"column {there!r} of X stands where {name!r} is expected; the columns must be {', '.join(expected)}"
+                f"column {there!r} of X stands where {name!r} is expected; give the columns in the order "
+                f"{', '.join(expected)}"
             )
 
 

@@ -116,6 +116,10 @@ class LeafModel(ABC):
             )
         return self
 
+    def around_zero(self) -> LeafModel:
+        """Return the model of what is left of targets and outputs without `offset`."""
+        return self
+
     def _checked(self, statistics: FloatArray) -> FloatArray:
         rows = np.ascontiguousarray(statistics, dtype=np.float64)
         if rows.ndim != 2 or rows.shape[1] != self.n_statistics:

@@ -87,7 +87,7 @@ class NormalLeaf(LeafModel):
         elif not 0 < variance < np.inf:
             size, remedy = ("far", "divide") if variance else ("little", "multiply")
             raise InvalidDataError(
-                f"y goes from {y.min():g} to {y.max():g}, too {size} for squares; {remedy} it by a number"
+                f"y goes from {y.min():g} to {y.max():g}, too {size} for its squares; {remedy} it by a number"
             )
         shape = as_number(noise_shape, "noise_shape", "a positive number", above=0)
         fraction = as_number(noise_fraction, "noise_fraction", "a positive number", above=0)
@@ -107,6 +107,10 @@ class NormalLeaf(LeafModel):
         """Return this model with the centre of the other one, from which the statistics count."""
         super().for_statistics_of(other)
         return replace(self, center=other.offset)
+
+    def around_zero(self) -> NormalLeaf:
+        """Return the model that counts targets from the centre, too."""
+        return replace(self, prior_mean=self.prior_mean - self.center, center=0.0)
 
     def statistics(self, y: FloatArray) -> FloatArray:
         """Return the statistics of single rows."""
