@@ -30,7 +30,7 @@ struct FrontierBlock {
 };
 
 // A few boxes of one block, and what is found out about them. Children stand in pairs: left, right.
-struct alignas(kCacheLine) Chunk {
+struct Chunk {
   const FrontierBlock* block = nullptr;
   std::size_t first_box = 0;
   std::size_t last_box = 0;

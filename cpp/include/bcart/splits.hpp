@@ -9,7 +9,6 @@
 
 #include "bcart/cells.hpp"
 #include "bcart/fingerprint.hpp"
-#include "bcart/memory.hpp"
 #include "bcart/test_numbers.hpp"
 
 namespace bcart {
@@ -88,7 +87,7 @@ class SplitRules {
 };
 
 // Lists the splits of one box after another; one finder a thread.
-class alignas(kCacheLine) SplitFinder {
+class SplitFinder {
  public:
   explicit SplitFinder(const SplitRules& rules);
 
