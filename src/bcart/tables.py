@@ -128,8 +128,9 @@ def _raw_columns(X: Any) -> tuple[list[Any], list[bool], list[str] | None]:
         except nw.exceptions.NarwhalsError as error:
             raise InvalidDataError(f"X cannot be read as a data frame: {error}") from None
         return columns, list(map(_holds_labels, columns)), list(map(str, frame.columns))
+    X = unmasked(X)
     try:
-        array = np.asarray(unmasked(X))
+        array = np.asarray(X)
         if array.dtype.kind not in "biufO":  # numbers among text would have become text
             array = np.asarray(X, dtype=object)
     except ValueError as error:
