@@ -66,7 +66,7 @@ clean:
 
 $(VENV)/.tools: pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(PIP_INSTALL) "cmake>=3.18" ninja nanobind==3.1.0 "scikit-build-core>=0.10"
+	$(PIP_INSTALL) "pip>=23.1" "cmake>=3.18" ninja nanobind==3.1.0 "scikit-build-core>=0.10"
 	touch $@
 
 $(VENV)/.installed: $(VENV)/.tools $(SOURCES)
