@@ -89,7 +89,7 @@ def _look_up(values: npt.NDArray[Any], test: npt.NDArray[np.int64], for_leaves: 
 def log_weight(tree: Tree, graph: Graph, grid: Grid, prior: TreePrior, log_leaf: FloatArray) -> float:
     """Return the log of a tree's prior weight times its likelihood, -inf if it is not one of the family."""
     result = 0.0
-    waiting = [(0, 0, np.arange(graph.cells.n_cells), 0)]
+    waiting: list[tuple[int, int, npt.NDArray[np.intp], int]] = [(0, 0, np.arange(graph.cells.n_cells), 0)]
     while waiting:
         node, box, cells, depth = waiting.pop()
         n_splits = 0 if depth == graph.max_depth else len(graph.splits_of(box))

@@ -80,9 +80,10 @@ class Rows:
             queries = self._queries(self.positions[rows])
             if predictor == "map":
                 boxes = np.asarray(queries.walk_best(grammar, self.n_workers))
-                ends, weights = np.arange(1, len(boxes) + 1), np.ones(len(boxes))
+                parts: list[npt.NDArray[Any]] = [np.arange(1, len(boxes) + 1), boxes, np.ones(len(boxes))]
             else:
-                ends, boxes, weights = map(np.asarray, queries.mixtures(grammar, may_lose / 2, self.n_workers))
+                parts = [np.asarray(part) for part in queries.mixtures(grammar, may_lose / 2, self.n_workers)]
+            ends, boxes, weights = parts
             statistics = self.graph.core.statistics[boxes]
             yield rows, Mixtures(ends.astype(np.intp), statistics, weights, self.leaf).without(may_lose / 2)
             begin, n_at_once = rows.stop, max(1, _LEAVES_AT_ONCE * len(ends) // len(boxes))

@@ -188,7 +188,7 @@ def _as_numbers(column: Any, name: str) -> FloatArray:
     if isinstance(column, nw.Series) and (
         column.dtype.is_float() or column.dtype.is_integer() or column.dtype == nw.Boolean
     ):
-        values = column.cast(nw.Float64).to_numpy()
+        values: npt.NDArray[Any] = column.cast(nw.Float64).to_numpy()
     else:
         values = _values(column)
     if values.dtype.kind == "O":

@@ -97,7 +97,8 @@ class PoissonLeaf(LeafModel):
     def target_quantile(self, level: float | FloatArray, statistics: FloatArray) -> FloatArray:
         """Return the least count whose probability to be reached is at least the level."""
         shape, rate = self._posterior(statistics)
-        low, high = np.full(len(shape), -1.0), np.ceil(shape / rate)
+        low: FloatArray = np.full(len(shape), -1.0)
+        high: FloatArray = np.ceil(shape / rate)
         while (is_short := self.target_cdf(high, statistics) < level).any():
             low, high = np.where(is_short, high, low), np.where(is_short, 2 * high + 1, high)
         while (high - low > 1).any():
