@@ -187,8 +187,8 @@ def test_one_tree_does_not_disagree_with_itself(name):
     np.testing.assert_array_equal(sure.mean, model.tree_.predictive[model.tree_.apply(QUERIES)])
     leaf, statistics = model.posterior_.leaf, model.tree_.statistics[model.tree_.apply(QUERIES)]
     for output in range(sure.mean.shape[1]):
-        np.testing.assert_allclose(sure.low[:, output], leaf.output_quantile(0.025, statistics, output), rtol=1e-12)
-        np.testing.assert_allclose(sure.high[:, output], leaf.output_quantile(0.975, statistics, output), rtol=1e-12)
+        np.testing.assert_allclose(sure.low[:, output], leaf.output_quantile(0.025, statistics, output), rtol=1e-10)
+        np.testing.assert_allclose(sure.high[:, output], leaf.output_quantile(0.975, statistics, output), rtol=1e-10)
 
 
 def test_more_rows_of_the_same_make_the_posterior_surer(model):

@@ -119,6 +119,16 @@ def is_frame(X: Any) -> bool:
     return bool(nw.dependencies.is_into_dataframe(X))
 
 
+def is_pandas(X: Any) -> bool:
+    """Tell whether `X` is a data frame of pandas."""
+    return bool(nw.dependencies.is_pandas_dataframe(X))
+
+
+def column_names(X: Any) -> list[str]:
+    """Return the names of the columns of a data frame."""
+    return [str(name) for name in nw.from_native(X, eager_only=True).columns]
+
+
 def _raw_columns(X: Any) -> tuple[list[Any], list[bool], list[str] | None]:
     """Return the columns as they are, whether their type says that they hold labels, and their names."""
     if is_frame(X):

@@ -22,7 +22,7 @@ from bcart.parse import FloatArray, as_weights
 from bcart.posterior import Posterior
 from bcart.priors import choose_prior
 from bcart.rows import as_predictor
-from bcart.tables import Table, is_frame, read_table, unmasked
+from bcart.tables import Table, column_names, is_frame, is_pandas, read_table, unmasked
 from bcart.tree import Tree
 
 
@@ -64,9 +64,25 @@ class BayesianTree(BaseEstimator):  # type: ignore[misc]
         if not is_frame(X):
             rules = {"dtype": None, "ensure_all_finite": False, "y_numeric": self._is_regressor}
             return _clearly(lambda: validate_data(self, _as_array(X), y, **rules), hint)  # type: ignore[no-any-return]
-        _clearly(lambda: validate_data(self, X, y, skip_check_array=True))
+        if y is None:
+            raise InvalidDataError(f"{type(self).__name__} requires y to be passed, but the target y is None")
+        self._check_frame(X, is_new=True)
         stand_in = np.zeros((len(X), 1))  # the frame itself need not be numbers
         return X, _clearly(lambda: check_X_y(stand_in, y, y_numeric=self._is_regressor), hint)[1]
+
+    def _check_frame(self, X: Any, is_new: bool) -> None:
+        """Keep, or compare, number and names of the columns: not every scikit-learn knows every kind of frame."""
+        if is_pandas(X):
+            _clearly(lambda: validate_data(self, X, reset=is_new, skip_check_array=True))
+            return
+        names = column_names(X)
+        if is_new:
+            self.n_features_in_, self.feature_names_in_ = len(names), np.array(names, dtype=object)
+        elif hasattr(self, "feature_names_in_") and names != list(self.feature_names_in_):
+            raise InvalidDataError(
+                "The feature names should match those that were passed during fit: "
+                f"got {', '.join(names)}, expected {', '.join(self.feature_names_in_)}"
+            )
 
     def _queries(self, X: Any) -> Any:
         """Check that rows to predict have the form of the training rows."""
@@ -74,7 +90,8 @@ class BayesianTree(BaseEstimator):  # type: ignore[misc]
         if is_frame(X):
             if len(X) == 0:
                 raise InvalidDataError("X has no rows; give at least one to predict")
-            return _clearly(lambda: validate_data(self, X, reset=False, skip_check_array=True))
+            self._check_frame(X, is_new=False)
+            return X
         rules = {"dtype": None, "ensure_all_finite": False}
         return _clearly(lambda: validate_data(self, _as_array(X), reset=False, **rules))
 
