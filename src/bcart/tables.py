@@ -126,17 +126,21 @@ def is_pandas(X: Any) -> bool:
 
 def column_names(X: Any) -> list[str]:
     """Return the names of the columns of a data frame."""
-    return [str(name) for name in nw.from_native(X, eager_only=True).columns]
+    return [str(name) for name in _as_frame(X).columns]
+
+
+def _as_frame(X: Any) -> nw.DataFrame[Any]:
+    try:
+        return nw.from_native(X, eager_only=True)
+    except nw.exceptions.NarwhalsError as error:
+        raise InvalidDataError(f"X cannot be read as a data frame: {error}") from None
 
 
 def _raw_columns(X: Any) -> tuple[list[Any], list[bool], list[str] | None]:
     """Return the columns as they are, whether their type says that they hold labels, and their names."""
     if is_frame(X):
-        try:
-            frame = nw.from_native(X, eager_only=True)
-            columns = [frame[:, i] for i in range(frame.shape[1])]
-        except nw.exceptions.NarwhalsError as error:
-            raise InvalidDataError(f"X cannot be read as a data frame: {error}") from None
+        frame = _as_frame(X)
+        columns = [frame[:, i] for i in range(frame.shape[1])]
         return columns, list(map(_holds_labels, columns)), list(map(str, frame.columns))
     X = unmasked(X)
     try:

@@ -80,8 +80,8 @@ class BayesianTree(BaseEstimator):  # type: ignore[misc]
             self.n_features_in_, self.feature_names_in_ = len(names), np.array(names, dtype=object)
         elif hasattr(self, "feature_names_in_") and names != list(self.feature_names_in_):
             raise InvalidDataError(
-                "The feature names should match those that were passed during fit: "
-                f"got {', '.join(names)}, expected {', '.join(self.feature_names_in_)}"
+                f"The feature names should match those that were passed during fit: got {', '.join(names)}; give the "
+                f"columns in the order {', '.join(self.feature_names_in_)}"
             )
 
     def _queries(self, X: Any) -> Any:
