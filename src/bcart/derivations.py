@@ -56,9 +56,7 @@ class TreeMaker:
         n_rows = self.leaf.n_rows(statistics)
         form = _look_up(self.graph.tests.form.astype(np.int64), test, -1)
         learned_left = (form == _core.Form.MISSING_LEFT) | _look_up(self.routing.asks_for_missing, test, False)
-        heavier_left = np.zeros(len(test), dtype=np.bool_)
-        left_rows, right_rows = n_rows[node[~is_leaf] + 1], n_rows[(root + right)[~is_leaf]]
-        heavier_left[~is_leaf] = left_rows * (1 + _SHORT) >= right_rows
+        heavier_left = _is_heavier_left(n_rows, root + right, is_leaf)
         arrays: dict[str, npt.NDArray[Any]] = {
             "feature": _look_up(self.graph.tests.feature.astype(np.int32), test, NO_CHILD),
             "threshold": _look_up(self.routing.threshold, test, np.nan),
@@ -77,6 +75,16 @@ class TreeMaker:
         for array in arrays.values():
             array.flags.writeable = False
         return arrays
+
+
+def _is_heavier_left(
+    weight: FloatArray, right: npt.NDArray[np.intp], is_leaf: npt.NDArray[np.bool_]
+) -> npt.NDArray[np.bool_]:
+    """Tell for each node, with its right child by place, whether its left child has no less weight."""
+    result = np.zeros(len(weight), dtype=np.bool_)
+    split = np.flatnonzero(~is_leaf)
+    result[split] = weight[split + 1] * (1 + _SHORT) >= weight[right[split]]
+    return result
 
 
 def _look_up(values: npt.NDArray[Any], test: npt.NDArray[np.int64], for_leaves: Any) -> npt.NDArray[Any]:

@@ -14,7 +14,7 @@ from bcart.parse import FloatArray
 
 _COARSE = 1e-5  # of the probability beyond a quantile: may be left out to find its neighbourhood
 _CLOSE = 1e-13  # of the interval that a quantile is looked for in, if it can be negative
-_LEAVES_AT_ONCE = 2_000_000
+LEAVES_AT_ONCE = 2_000_000  # that are held in memory
 _MAX_STEPS = 100
 _ROUNDING = 1e-12
 _TINY = np.finfo(np.float64).tiny
@@ -75,7 +75,7 @@ class Mixtures:
     def log_density(self, y: FloatArray, rows: npt.NDArray[np.intp]) -> FloatArray:
         """Return the log probability (density) of targets, each for one of the rows."""
         n_leaves = np.diff(self.ends, prepend=0)[rows]
-        n_parts = int(n_leaves.sum() // _LEAVES_AT_ONCE) + 1
+        n_parts = int(n_leaves.sum() // LEAVES_AT_ONCE) + 1
         parts = zip(np.array_split(y, n_parts), np.array_split(rows, n_parts), strict=True)
         return np.concatenate([self._take(which)._log_density(targets) for targets, which in parts])
 

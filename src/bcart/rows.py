@@ -14,14 +14,13 @@ from bcart.errors import InvalidDataError, InvalidModelError
 from bcart.graph import Graph
 from bcart.leaves import LeafModel
 from bcart.leaves.model import Moments
-from bcart.mixtures import Mixtures
+from bcart.mixtures import LEAVES_AT_ONCE, Mixtures
 from bcart.parse import FloatArray, as_floats
 from bcart.routing import Routing
 
 Predictor = Literal["ensemble", "map"]
 
 _ROWS_AT_FIRST = 16  # until it is known how many leaves they end in
-_LEAVES_AT_ONCE = 2_000_000  # of the mixtures that are held in memory
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,7 +85,7 @@ class Rows:
             ends, boxes, weights = parts
             statistics = self.graph.core.statistics[boxes]
             yield rows, Mixtures(ends.astype(np.intp), statistics, weights, self.leaf).without(may_lose / 2)
-            begin, n_at_once = rows.stop, max(1, _LEAVES_AT_ONCE * len(ends) // len(boxes))
+            begin, n_at_once = rows.stop, max(1, LEAVES_AT_ONCE * len(ends) // len(boxes))
 
     def walk_randomly(self, n: int, seed: int) -> tuple[npt.NDArray[np.uint32], FloatArray]:
         """Return the leaf that each row reaches in each of n random trees, and as many uniform random numbers."""
