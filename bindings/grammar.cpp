@@ -3,6 +3,7 @@
 #include <nanobind/stl/optional.h>
 
 #include "bcart/derive.hpp"
+#include "bcart/fold.hpp"
 #include "bcart/sweep.hpp"
 #include "bindings.hpp"
 
@@ -19,21 +20,22 @@ void make_depths(Depths* self, const Graph& graph, const TreePrior& prior, std::
 }
 
 template <class Addition>
-Output<double, 1> run_sweep(const Graph& graph, const Depths& depths, const TreePrior& prior, const LogLeaf& log_leaf,
-                            std::size_t n_workers) {
+Output<double, 1> run_sweep(const Graph& graph, const Depths& depths, const TreePrior& prior, const Fold* fold,
+                            const LeafModel* leaf, const LogLeaf& log_leaf, std::size_t n_workers) {
+  const Grammar grammar{graph, depths, prior, log_leaf ? log_leaf->data() : nullptr, nullptr, fold, leaf};
   PythonMonitor monitor;
   Array<double> values;
   {
     const nb::gil_scoped_release no_gil;
     Workers workers(n_workers, monitor);
-    values = sweep<Addition>(graph, depths, prior, log_leaf ? log_leaf->data() : nullptr, workers);
+    values = sweep<Addition>(grammar, workers);
   }
   return give(std::move(values));
 }
 
-void make_grammar(Grammar* self, const Graph& graph, const Depths& depths, const TreePrior& prior,
-                  const Input<double, 1>& log_leaf, const Input<double, 1>& values) {
-  new (self) Grammar{graph, depths, prior, log_leaf.data(), values.data()};
+void make_grammar(Grammar* self, const Graph& graph, const Depths& depths, const TreePrior& prior, const Fold* fold,
+                  const LeafModel& leaf, const Input<double, 1>& log_leaf, const Input<double, 1>& values) {
+  new (self) Grammar{graph, depths, prior, log_leaf.data(), values.data(), fold, &leaf};
 }
 
 Derivations best(const Grammar& grammar) {
@@ -63,14 +65,15 @@ void bind_grammar(nb::module_& module) {
           "n_depths", [](const Depths& depths, std::size_t box) { return depths.end(box) - depths.begin(box); },
           "box"_a);
 
-  module.def("sweep_log_sum", &run_sweep<LogSum>, "graph"_a, "depths"_a, "prior"_a, "log_leaf"_a.none(), "n_workers"_a);
-  module.def("sweep_maximum", &run_sweep<Maximum>, "graph"_a, "depths"_a, "prior"_a, "log_leaf"_a.none(),
-             "n_workers"_a);
+  module.def("sweep_log_sum", &run_sweep<LogSum>, "graph"_a, "depths"_a, "prior"_a, "fold"_a.none(), "leaf"_a.none(),
+             "log_leaf"_a.none(), "n_workers"_a);
+  module.def("sweep_maximum", &run_sweep<Maximum>, "graph"_a, "depths"_a, "prior"_a, "fold"_a.none(), "leaf"_a.none(),
+             "log_leaf"_a.none(), "n_workers"_a);
 
   nb::class_<Grammar>(module, "Grammar")
-      .def("__init__", &make_grammar, "graph"_a, "depths"_a, "prior"_a, "log_leaf"_a, "values"_a,
-           nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(), nb::keep_alive<1, 4>(), nb::keep_alive<1, 5>(),
-           nb::keep_alive<1, 6>())
+      .def("__init__", &make_grammar, "graph"_a, "depths"_a, "prior"_a, "fold"_a.none(), "leaf"_a, "log_leaf"_a,
+           "values"_a, nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(), nb::keep_alive<1, 4>(), nb::keep_alive<1, 5>(),
+           nb::keep_alive<1, 6>(), nb::keep_alive<1, 7>(), nb::keep_alive<1, 8>())
       .def_prop_ro("n_rules", &Grammar::n_rules)
       .def("log_stop", &Grammar::log_stop, "box"_a, "depth"_a)
       .def("derive_best", &best)
@@ -84,6 +87,8 @@ void bind_grammar(nb::module_& module) {
           "log_weight", [](const Derivations& d) { return view(d.log_weight.data(), d.log_weight.size()); }, internal)
       .def_prop_ro(
           "box", [](const Derivations& d) { return view(d.box.data(), d.box.size()); }, internal)
+      .def_prop_ro(
+          "statistics", [](const Derivations& d) { return view(d.statistics.data(), d.statistics.size()); }, internal)
       .def_prop_ro(
           "test", [](const Derivations& d) { return view(d.test.data(), d.box.size()); }, internal)
       .def_prop_ro("right", [](const Derivations& d) { return view(d.right.data(), d.box.size()); }, internal);

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <tuple>
 
+#include "bcart/fold.hpp"
 #include "bindings.hpp"
 
 namespace bcart::bindings {
@@ -19,18 +20,34 @@ Clock::time_point deadline_in(std::optional<double> seconds) {
   return Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(*seconds));
 }
 
+Cells as_cells(const Input<Code, 2>& codes, const std::vector<std::size_t>& n_bins, const std::vector<Kind>& kinds,
+               const Input<double, 2>& statistics, const Input<double, 1>& weights) {
+  return {codes.shape(0),    codes.shape(1), statistics.shape(1), codes.data(),
+          statistics.data(), weights.data(), n_bins,              kinds};
+}
+
 Graph build(const Input<Code, 2>& codes, const std::vector<std::size_t>& n_bins, const std::vector<Kind>& kinds,
             const Input<double, 2>& statistics, const Input<double, 1>& weights, std::optional<std::size_t> max_depth,
-            double min_samples_leaf, double min_samples_split, std::size_t max_bytes, std::optional<double> seconds,
-            std::size_t n_workers, nb::object on_progress) {
-  const Cells cells{
-      codes.shape(0), codes.shape(1), statistics.shape(1), codes.data(), statistics.data(), weights.data(),
-      n_bins,         kinds};
+            double min_samples_leaf, double min_samples_split, Folding folding, std::size_t max_bytes,
+            std::optional<double> seconds, std::size_t n_workers, nb::object on_progress) {
+  const Cells cells = as_cells(codes, n_bins, kinds, statistics, weights);
   const Family family{max_depth, min_samples_leaf, min_samples_split};
   PythonMonitor monitor(std::move(on_progress));
   const nb::gil_scoped_release no_gil;
   Workers workers(n_workers, monitor, deadline_in(seconds));
-  return build_graph(cells, family, max_bytes, workers, monitor.progress);
+  return build_graph(cells, family, {max_bytes, folding}, workers, monitor.progress);
+}
+
+void make_fold(Fold* self, const Graph& graph, const Input<Code, 2>& codes, const Input<double, 2>& statistics,
+               const Input<double, 1>& weights, double min_samples_leaf, double min_samples_split) {
+  const Cells cells = as_cells(codes, graph.n_bins, graph.kinds, statistics, weights);
+  new (self) Fold(graph, cells, {graph.max_depth, min_samples_leaf, min_samples_split});
+}
+
+std::vector<Cell> cells_of(const Fold& fold, std::size_t box) {
+  std::vector<Cell> cells;
+  fold.find_cells(box, cells);
+  return cells;
 }
 
 template <class T>
@@ -44,7 +61,7 @@ Array<T> copy(const T* data, std::size_t size) {
 Graph restore(std::vector<std::size_t> n_bins, std::vector<Kind> kinds, const Input<std::uint64_t, 1>& first_split,
               const Input<std::uint32_t, 1>& n_splits_of, const Input<std::uint32_t, 1>& n_cells,
               const Input<double, 2>& statistics, const Input<std::uint32_t, 1>& tests, const Input<BoxId, 1>& left,
-              const Input<BoxId, 1>& right, std::optional<std::size_t> max_depth, Ending ending) {
+              const Input<BoxId, 1>& right, std::optional<std::size_t> max_depth, bool is_folded, Ending ending) {
   Graph graph;
   graph.n_statistics = statistics.shape(1);
   graph.first_split = copy(first_split.data(), first_split.size());
@@ -59,6 +76,7 @@ Graph restore(std::vector<std::size_t> n_bins, std::vector<Kind> kinds, const In
   graph.n_bins = std::move(n_bins);
   graph.kinds = std::move(kinds);
   graph.max_depth = max_depth;
+  graph.is_folded = is_folded;
   graph.ending = ending;
   return graph;
 }
@@ -108,6 +126,11 @@ void bind_graph(nb::module_& module) {
       .value("TIME", Ending::time)
       .value("SYSTEM", Ending::system);
 
+  nb::enum_<Folding>(module, "Folding")
+      .value("AUTOMATIC", Folding::automatic)
+      .value("NEVER", Folding::never)
+      .value("ALWAYS", Folding::always);
+
   const auto internal = nb::rv_policy::reference_internal;
   nb::class_<Graph>(module, "Graph")
       .def_prop_ro("n_boxes", &Graph::n_boxes)
@@ -115,6 +138,7 @@ void bind_graph(nb::module_& module) {
       .def_prop_ro("n_bins", [](const Graph& graph) { return graph.n_bins; })
       .def_prop_ro("kinds", [](const Graph& graph) { return graph.kinds; })
       .def_prop_ro("max_depth", [](const Graph& graph) { return graph.max_depth; })
+      .def_prop_ro("is_folded", [](const Graph& graph) { return graph.is_folded; })
       .def_prop_ro("n_boxes_found", [](const Graph& graph) { return graph.n_boxes_found; })
       .def_prop_ro("ending", [](const Graph& graph) { return graph.ending; })
       .def_prop_ro(
@@ -132,10 +156,16 @@ void bind_graph(nb::module_& module) {
       .def("all_tests", &all_tests, "Of each number of a test: feature, form, and the codes below and above the gap.");
 
   module.def("build_graph", &build, "codes"_a, "n_bins"_a, "kinds"_a, "statistics"_a, "weights"_a, "max_depth"_a.none(),
-             "min_samples_leaf"_a, "min_samples_split"_a, "max_bytes"_a, "seconds"_a.none(), "n_workers"_a,
+             "min_samples_leaf"_a, "min_samples_split"_a, "folding"_a, "max_bytes"_a, "seconds"_a.none(), "n_workers"_a,
              "on_progress"_a.none());
   module.def("restore_graph", &restore, "n_bins"_a, "kinds"_a, "first_split"_a, "n_splits_of"_a, "n_cells"_a,
-             "statistics"_a, "tests"_a, "left"_a, "right"_a, "max_depth"_a.none(), "ending"_a);
+             "statistics"_a, "tests"_a, "left"_a, "right"_a, "max_depth"_a.none(), "is_folded"_a, "ending"_a);
+
+  nb::class_<Fold>(module, "Fold")
+      .def("__init__", &make_fold, "graph"_a, "codes"_a, "statistics"_a, "weights"_a, "min_samples_leaf"_a,
+           "min_samples_split"_a, nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(), nb::keep_alive<1, 4>(),
+           nb::keep_alive<1, 5>())
+      .def("cells_of", &cells_of, "box"_a);
 }
 
 }  // namespace bcart::bindings

@@ -44,22 +44,20 @@ std::tuple<Numbers, Numbers, Numbers, Numbers> responses(const Queries& queries,
           give(std::move(response.within_leaf)), give(std::move(response.noise))};
 }
 
-std::tuple<Output<std::uint64_t, 1>, Output<BoxId, 1>, Numbers> all_mixtures(const Queries& queries,
-                                                                             const Grammar& grammar, double may_lose,
-                                                                             std::size_t n_workers) {
+std::tuple<Output<std::uint64_t, 1>, Numbers, Numbers> all_mixtures(const Queries& queries, const Grammar& grammar,
+                                                                    double may_lose, std::size_t n_workers) {
   Mixtures all = at_work(n_workers, [&](Workers& workers) { return mixtures(grammar, queries, may_lose, workers); });
-  return {give(std::move(all.ends)), give(std::move(all.boxes)), give(std::move(all.weights))};
+  return {give(std::move(all.ends)), give(std::move(all.statistics)), give(std::move(all.weights))};
 }
 
-Output<BoxId, 1> best_walks(const Queries& queries, const Grammar& grammar, std::size_t n_workers) {
-  return give(at_work(n_workers, [&](Workers& workers) { return walk_best(grammar, queries, workers); }));
+Numbers best_walks(const Queries& queries, const Grammar& grammar, std::size_t n_workers) {
+  return give(at_work(n_workers, [&](Workers& workers) { return walk_best(grammar, queries, workers); }).statistics);
 }
 
-std::tuple<Output<BoxId, 1>, Numbers> random_walks(const Queries& queries, const Grammar& grammar, std::uint64_t seed,
-                                                   std::size_t n, std::size_t n_workers) {
-  RandomWalks walks =
-      at_work(n_workers, [&](Workers& workers) { return walk_randomly(grammar, queries, seed, n, workers); });
-  return {give(std::move(walks.leaves)), give(std::move(walks.uniforms))};
+std::tuple<Output<BoxId, 1>, Numbers, Numbers> random_walks(const Queries& queries, const Grammar& grammar,
+                                                            std::uint64_t seed, std::size_t n, std::size_t n_workers) {
+  Walks walks = at_work(n_workers, [&](Workers& workers) { return walk_randomly(grammar, queries, seed, n, workers); });
+  return {give(std::move(walks.leaves)), give(std::move(walks.statistics)), give(std::move(walks.uniforms))};
 }
 
 }  // namespace
@@ -72,9 +70,11 @@ void bind_queries(nb::module_& module) {
            "weight_of"_a.none(), nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(), nb::keep_alive<1, 4>(),
            nb::keep_alive<1, 5>(), nb::keep_alive<1, 6>(), nb::keep_alive<1, 7>())
       .def("respond", &responses, "grammar"_a, "leaf"_a, "n_workers"_a)
-      .def("mixtures", &all_mixtures, "grammar"_a, "may_lose"_a, "n_workers"_a)
-      .def("walk_best", &best_walks, "grammar"_a, "n_workers"_a)
-      .def("walk_randomly", &random_walks, "grammar"_a, "seed"_a, "n"_a, "n_workers"_a);
+      .def("mixtures", &all_mixtures, "grammar"_a, "may_lose"_a, "n_workers"_a,
+           "Where the leaves of each query end, and the statistics and weights of all leaves.")
+      .def("walk_best", &best_walks, "grammar"_a, "n_workers"_a, "The statistics of the leaves reached.")
+      .def("walk_randomly", &random_walks, "grammar"_a, "seed"_a, "n"_a, "n_workers"_a,
+           "The leaves reached, as boxes, their statistics, and random numbers.");
 }
 
 }  // namespace bcart::bindings

@@ -33,7 +33,7 @@ def cells_of(n):
 
 
 def numbers(posterior):
-    return posterior.log_score, posterior.log_n_trees, posterior.log_prior_mass, posterior.n_boxes, posterior.n_splits
+    return posterior.log_score, posterior.log_n_trees, posterior.log_prior_mass
 
 
 # Shape

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "bcart/batch.hpp"
+#include "bcart/fold.hpp"
 #include "bcart/splits.hpp"
 
 namespace bcart {
@@ -18,7 +19,8 @@ namespace {
 
 constexpr std::size_t kBlockCells = std::size_t{1} << 20;
 constexpr std::size_t kMaxBoxes = kPending - 2;
-constexpr std::size_t kWatchEvery = 4096;  // boxes
+constexpr std::size_t kWatchEvery = 4096;   // boxes
+constexpr double kMaxFoldedPairs = 0x1p26;  // of splits: about two seconds for a sweep with one thread
 
 struct BytesExceeded : std::exception {};
 
@@ -35,13 +37,20 @@ std::size_t height(const Graph& graph, Workers& workers) {
 }
 
 class Builder {
+  // What is there before the boxes of a layer are expanded.
+  struct Layer {
+    std::size_t n_boxes;
+    std::size_t n_splits;
+    std::size_t n_expanded;  // boxes of the layers above
+  };
+
  public:
-  Builder(const Cells& cells, const Family& family, std::size_t max_bytes, Workers& workers, Progress& progress)
+  Builder(const Cells& cells, const Family& family, const BuildLimits& limits, Workers& workers, Progress& progress)
       : cells_(cells),
         family_(family),
         rules_(cells, family),
         numbers_(cells.n_bins, cells.kinds),
-        max_bytes_(max_bytes),
+        limits_(limits),
         workers_(workers),
         progress_(progress) {
     batch_.emplace(rules_, workers);
@@ -54,12 +63,14 @@ class Builder {
 
   Graph build() {
     add_root();
-    for (std::size_t depth = 0;; ++depth) {
-      if (!has_splittable_box()) break;
-      graph_.ending = family_.max_depth == depth ? Ending::max_depth : expand_layer(depth);
-      if (graph_.ending != Ending::complete) {
-        graph_.max_depth = depth;
-        break;
+    for (std::size_t depth = 0; has_splittable_box() && graph_.ending == Ending::complete; ++depth) {
+      layers_.push_back({graph_.n_boxes(), graph_.n_splits(), n_expanded_});
+      if (family_.max_depth == depth) {
+        end_at(depth, Ending::max_depth);
+      } else if (is_better_folded(depth)) {
+        fold_at(depth, Ending::max_depth);
+      } else if (const Ending ending = expand_layer(depth); ending != Ending::complete) {
+        end_early(depth, ending);
       }
     }
     workers_.lift_deadline();  // what is left to do is short, and without it nothing stands
@@ -71,9 +82,15 @@ class Builder {
   void add_root();
   bool has_splittable_box() const;
   Ending expand_layer(std::size_t depth);
+  void end_at(std::size_t depth, Ending ending);
+  void fold_at(std::size_t depth, Ending ending);
+  void end_early(std::size_t depth, Ending ending);
+  bool is_better_folded(std::size_t depth) const;
+  bool is_foldable(std::size_t depth) const;
+  double n_folded_pairs(std::size_t depth) const;
   void expand_blocks();
   std::optional<std::size_t> binding_depth() const;
-  void shrink_to(std::size_t n_boxes, std::size_t n_splits);
+  void shrink_to(std::size_t depth);
   void finish();
 
   void expand_batch();
@@ -84,12 +101,17 @@ class Builder {
   void store_splits(const Chunk& chunk);
   FrontierBlock& block_for_new_boxes();
   std::size_t n_bytes(std::size_t n_boxes, std::size_t n_splits, std::size_t n_next_cells) const;
+  std::size_t bytes_a_split() const { return 2 * sizeof(BoxId) + graph_.tests.bytes_each(); }
+  std::size_t bytes_a_box() const {
+    return TableShard::kBytesPerBox + sizeof(std::uint64_t) + 2 * sizeof(std::uint32_t) +
+           cells_.n_statistics * sizeof(double);
+  }
 
   const Cells& cells_;
   const Family& family_;
   SplitRules rules_;
   TestNumbers numbers_;
-  std::size_t max_bytes_;
+  BuildLimits limits_;
   Workers& workers_;
   Progress& progress_;
   std::optional<Batch> batch_;
@@ -103,6 +125,7 @@ class Builder {
   bool keeps_cells_ = true;     // of new boxes: the last layer is never expanded
   std::size_t n_expanded_ = 0;  // boxes whose splits are in the graph
   std::size_t first_of_layer_ = 0;
+  std::vector<Layer> layers_;
   std::vector<BoxId> id_at_;  // by position in the batch, for first sights
 };
 
@@ -132,24 +155,79 @@ Ending Builder::expand_layer(std::size_t depth) {
   progress_.n_expanded = 0;
   progress_.layer_size = graph_.n_boxes() - n_expanded_;
   first_of_layer_ = n_expanded_;
-  const std::size_t n_boxes = graph_.n_boxes();
-  const std::size_t n_splits = graph_.n_splits();
-  Ending ending = Ending::complete;
   try {
     expand_blocks();
   } catch (const BytesExceeded&) {
-    ending = Ending::memory;
+    return Ending::memory;
   } catch (const std::bad_alloc&) {
-    ending = Ending::system;
+    return Ending::system;
   } catch (const DeadlinePassed&) {
-    ending = Ending::time;
+    return Ending::time;
   }
-  if (ending != Ending::complete) shrink_to(n_boxes, n_splits);
-  return ending;
+  return Ending::complete;
+}
+
+// Boxes of this depth stop.
+void Builder::end_at(std::size_t depth, Ending ending) {
+  graph_.ending = ending;
+  graph_.max_depth = depth;
+  graph_.n_boxes_found = std::max(progress_.n_boxes, graph_.n_boxes());
+  shrink_to(depth);
+}
+
+void Builder::fold_at(std::size_t depth, Ending ending) {
+  end_at(depth, ending);
+  graph_.max_depth = depth + kFoldedLevels;
+  graph_.is_folded = true;
+}
+
+// The boxes of a layer could not be expanded. Folded, it may still stand for trees that go deeper than it.
+void Builder::end_early(std::size_t depth, Ending ending) {
+  const std::size_t deepest = family_.max_depth.value_or(depth + kFoldedLevels);
+  for (const std::size_t up : {0, 1}) {
+    if (ending == Ending::time || depth < up || deepest < depth - up + kFoldedLevels || !is_foldable(depth - up)) continue;
+    return fold_at(depth - up, depth - up + kFoldedLevels == family_.max_depth ? Ending::max_depth : ending);
+  }
+  end_at(depth, ending);
+}
+
+// How many ways there may be to make two splits, one after the other, in a box of a layer.
+double Builder::n_folded_pairs(std::size_t depth) const {
+  double n_pairs = 0;
+  for (std::size_t box = layers_[depth].n_expanded; box < layers_[depth].n_boxes; ++box) {
+    const auto n_splits = static_cast<double>(rules_.max_splits(graph_.n_cells[box]));
+    n_pairs += n_splits * n_splits;
+  }
+  return n_pairs;
+}
+
+bool Builder::is_foldable(std::size_t depth) const {
+  const auto [n_boxes, n_splits, n_expanded] = layers_[depth];
+  const std::size_t n_bytes = fold_bytes(cells_) + n_boxes * (bytes_a_box() + sizeof(BoxId)) + n_splits * bytes_a_split();
+  if (n_bytes > limits_.max_bytes) return false;
+  if (limits_.folding != Folding::automatic) return limits_.folding == Folding::always;
+  const bool is_wanted = depth + kFoldedLevels == family_.max_depth;
+  return is_wanted || n_folded_pairs(depth) <= kMaxFoldedPairs;
+}
+
+// Whether the last two layers would take too much memory if boxes met again and again are as frequent as so far.
+bool Builder::is_better_folded(std::size_t depth) const {
+  if (depth + kFoldedLevels != family_.max_depth) return false;
+  if (limits_.folding != Folding::automatic) return limits_.folding == Folding::always;
+  double share_of_new = 1;  // among the children in the layer above
+  if (depth > 0) {
+    const Layer& above = layers_[depth - 1];
+    share_of_new = static_cast<double>(layers_[depth].n_boxes - above.n_boxes) /
+                   static_cast<double>(2 * (layers_[depth].n_splits - above.n_splits));
+  }
+  const double n_last_splits = 2 * share_of_new * n_folded_pairs(depth);
+  const double n_last_boxes = 2 * share_of_new * n_last_splits;
+  return n_last_splits * static_cast<double>(bytes_a_split()) + n_last_boxes * static_cast<double>(bytes_a_box()) >
+         static_cast<double>(limits_.max_bytes) / 2;
 }
 
 void Builder::expand_blocks() {
-  if (n_bytes(graph_.n_boxes(), graph_.n_splits(), 0) > max_bytes_) throw BytesExceeded();
+  if (n_bytes(graph_.n_boxes(), graph_.n_splits(), 0) > limits_.max_bytes) throw BytesExceeded();
   for (auto& block : frontier_) {
     for (std::size_t box = 0; box < block->n_boxes();) {
       box = batch_->take(*block, box);
@@ -162,10 +240,10 @@ void Builder::expand_blocks() {
   }
 }
 
-// Takes back what an unfinished layer added.
-void Builder::shrink_to(std::size_t n_boxes, std::size_t n_splits) {
-  graph_.n_boxes_found = std::max(progress_.n_boxes, n_boxes);
-  n_expanded_ = first_of_layer_;
+// Takes back what was found by expanding a layer and those below it.
+void Builder::shrink_to(std::size_t depth) {
+  const auto [n_boxes, n_splits, n_expanded] = layers_[depth];
+  n_expanded_ = n_expanded;
   graph_.n_cells.resize(n_boxes);
   graph_.statistics.resize(n_boxes * cells_.n_statistics);
   graph_.tests.resize(n_splits);
@@ -230,7 +308,7 @@ void Builder::place_chunks() {
   progress_.n_splits = n_splits;
   progress_.n_expanded = n_expanded_ - first_of_layer_;
   progress_.n_bytes = n_bytes(n_boxes, n_splits, n_next_cells_);
-  if (progress_.n_bytes > max_bytes_) throw BytesExceeded();
+  if (progress_.n_bytes > limits_.max_bytes) throw BytesExceeded();
   if (n_boxes > kMaxBoxes) throw std::bad_alloc();
   id_at_.resize(batch_->n_children());
   if (keeps_cells_) {
@@ -248,12 +326,9 @@ void Builder::place_chunks() {
 
 // A formula of what was found, not of how: the depth reached within a budget does not depend on the threads.
 std::size_t Builder::n_bytes(std::size_t n_boxes, std::size_t n_splits, std::size_t n_next_cells) const {
-  const std::size_t per_box = TableShard::kBytesPerBox + sizeof(std::uint64_t) + 2 * sizeof(std::uint32_t) +
-                              cells_.n_statistics * sizeof(double);
-  const std::size_t per_split = 2 * sizeof(BoxId) + graph_.tests.bytes_each();
   const std::size_t n_held_cells = n_frontier_cells_ + (keeps_cells_ ? n_next_cells : 0);
   const std::size_t n_frontier_boxes = n_boxes - first_of_layer_;
-  return rules_.n_bytes() + n_boxes * per_box + n_splits * per_split + n_held_cells * sizeof(Cell) +
+  return rules_.n_bytes() + n_boxes * bytes_a_box() + n_splits * bytes_a_split() + n_held_cells * sizeof(Cell) +
          n_frontier_boxes * sizeof(std::size_t);
 }
 
@@ -321,9 +396,9 @@ void Builder::store_splits(const Chunk& chunk) {
 
 }  // namespace
 
-Graph build_graph(const Cells& cells, const Family& family, std::size_t max_bytes, Workers& workers,
+Graph build_graph(const Cells& cells, const Family& family, const BuildLimits& limits, Workers& workers,
                   Progress& progress) {
-  return Builder(cells, family, max_bytes, workers, progress).build();
+  return Builder(cells, family, limits, workers, progress).build();
 }
 
 }  // namespace bcart

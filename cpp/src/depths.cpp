@@ -25,7 +25,7 @@ void raise_to(std::uint32_t& value, std::uint32_t bound) {
 
 // The least and the greatest number of splits above each box.
 void find_depths(const Graph& graph, Array<std::uint32_t>& first, Array<std::uint32_t>& last, Workers& workers) {
-  const std::size_t limit = graph.max_depth.value_or(std::numeric_limits<std::uint32_t>::max());
+  const std::size_t limit = graph.last_depth().value_or(std::numeric_limits<std::uint32_t>::max());
   std::fill_n(first.data(), first.size(), std::numeric_limits<std::uint32_t>::max());
   std::fill_n(last.data(), last.size(), 0);
   first[0] = 0;

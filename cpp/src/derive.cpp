@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
+
+#include "bcart/unfold.hpp"
 
 namespace bcart {
 namespace {
@@ -14,34 +17,36 @@ double log_rule(const Grammar& grammar, std::size_t split, std::size_t depth, do
   return grammar.value(graph.left[split], depth + 1) + grammar.value(graph.right[split], depth + 1) + log_split;
 }
 
-// Appends the tree that `choose(box, depth)` makes.
-template <class Choose>
-void derive(const Grammar& grammar, const Choose& choose, Derivations& trees) {
+// Appends the tree that `choose(grammar, box, depth)` makes.
+template <class Addition, class Choose>
+void derive(const Grammar& whole, Unfolder<Addition>& unfolder, const Choose& choose, Derivations& trees) {
   struct Waiting {
-    std::size_t box;
-    std::size_t depth;
+    Spot<Addition> spot;
     std::ptrdiff_t parent;  // whose right child it is, or -1
   };
   const std::size_t root = trees.box.size();
-  std::vector<Waiting> stack{{0, 0, -1}};
+  std::vector<Waiting> stack{{Spot<Addition>(whole), -1}};
   double log_weight = 0;
   while (!stack.empty()) {
-    const auto [box, depth, parent] = stack.back();
+    const auto [waiting, parent] = std::move(stack.back());
+    const Spot<Addition> spot = waiting.unfolded(unfolder);
     stack.pop_back();
     const std::size_t node = trees.box.size();
     if (parent >= 0) trees.right[static_cast<std::size_t>(parent)] = static_cast<std::int32_t>(node - root);
-    trees.box.push_back(static_cast<BoxId>(box));
+    trees.box.push_back(waiting.id());
+    trees.statistics.insert(trees.statistics.end(), spot.statistics(), spot.statistics() + whole.graph.n_statistics);
     trees.right.push_back(Derivations::kLeaf);
-    const std::size_t rule = choose(box, depth);
+    const Grammar& grammar = spot.grammar();
+    const std::size_t rule = choose(grammar, spot.box(), spot.depth());
     if (rule == kStop) {
       trees.test.push_back(Derivations::kLeaf);
-      log_weight += grammar.log_stop(box, depth);
+      log_weight += grammar.log_stop(spot.box(), spot.depth());
       continue;
     }
     trees.test.push_back(grammar.graph.tests[rule]);
-    log_weight += grammar.prior.log_split(depth, grammar.n_splits(box, depth));
-    stack.push_back({grammar.graph.right[rule], depth + 1, static_cast<std::ptrdiff_t>(node)});
-    stack.push_back({grammar.graph.left[rule], depth + 1, -1});
+    log_weight += grammar.prior.log_split(spot.depth(), grammar.n_splits(spot.box(), spot.depth()));
+    stack.push_back({spot.child(grammar.graph.right[rule]), static_cast<std::ptrdiff_t>(node)});
+    stack.push_back({spot.child(grammar.graph.left[rule]), -1});
   }
   trees.tree_ends.push_back(trees.box.size());
   trees.log_weight.push_back(log_weight);
@@ -59,6 +64,7 @@ void Derivations::append(const Derivations& more) {
   for (const std::uint64_t end : more.tree_ends) tree_ends.push_back(n_nodes + end);
   append_to(log_weight, more.log_weight);
   append_to(box, more.box);
+  append_to(statistics, more.statistics);
   append_to(test, more.test);
   append_to(right, more.right);
 }
@@ -90,17 +96,22 @@ std::size_t random_rule(const Grammar& grammar, std::size_t box, std::size_t dep
 
 Derivations derive_best(const Grammar& grammar) {
   Derivations tree;
-  derive(grammar, [&](std::size_t box, std::size_t depth) { return best_rule(grammar, box, depth); }, tree);
+  Unfolder<Maximum> unfolder(grammar);
+  derive(grammar, unfolder, best_rule, tree);
   return tree;
 }
 
 Derivations derive_samples(const Grammar& grammar, std::uint64_t seed, std::size_t n, Workers& workers) {
   std::vector<Derivations> parts((n + kGrain - 1) / kGrain);
-  workers.run_ranges(0, n, kGrain, [&](std::size_t begin, std::size_t end, std::size_t) {
+  std::vector<Unfolder<LogSum>> unfolders(workers.size(), Unfolder<LogSum>(grammar));
+  workers.run_ranges(0, n, kGrain, [&](std::size_t begin, std::size_t end, std::size_t worker) {
     for (std::size_t i = begin; i < end; ++i) {
       Random random(seed, i);
-      const auto choose = [&](std::size_t box, std::size_t depth) { return random_rule(grammar, box, depth, random); };
-      derive(grammar, choose, parts[begin / kGrain]);
+      const auto choose = [&](const Grammar& here, std::size_t box, std::size_t depth) {
+        return random_rule(here, box, depth, random);
+      };
+      derive(grammar, unfolders[worker], choose, parts[begin / kGrain]);
+      workers.checkpoint(worker);
     }
   });
   Derivations trees;

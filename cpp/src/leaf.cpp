@@ -9,7 +9,7 @@ constexpr std::size_t kGrain = 8192;
 
 void LeafModel::log_marginals(const double* statistics, std::size_t n, double* result, Workers& workers) const {
   workers.run_ranges(0, n, kGrain, [&](std::size_t begin, std::size_t end, std::size_t) {
-    for (std::size_t i = begin; i < end; ++i) result[i] = log_marginal(statistics + i * n_statistics());
+    log_marginal_each(statistics + begin * n_statistics(), end - begin, result + begin);
   });
 }
 

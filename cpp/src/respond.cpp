@@ -1,322 +1,201 @@
 #include "bcart/respond.hpp"
 
 #include <algorithm>
-#include <array>
 #include <bit>
+#include <memory>
+#include <optional>
+#include <span>
 #include <utility>
 
-#include "bcart/exponential.hpp"
+#include "bcart/pass.hpp"
+#include "bcart/tallies.hpp"
+#include "bcart/unfold.hpp"
 
 namespace bcart {
 namespace {
 
-constexpr std::size_t kMaxLanes = 8;
 constexpr std::size_t kMaxBytes = std::size_t{1} << 30;  // for the weights of all workers
-constexpr std::size_t kCheckEvery = 4096;                // boxes
+constexpr std::size_t kFoldsAtOnce = 64;                 // boxes at the rim
 constexpr double kRounding = 0x1p-53;
-constexpr double kLeast = 1e-300;  // probabilities below it count as zero
 
-// 1 for each lane whose bit is set, so that loops over lanes need no branches.
-constexpr auto kChosen = [] {
-  std::array<std::array<double, kMaxLanes>, std::size_t{1} << kMaxLanes> chosen{};
-  for (std::size_t lanes = 0; lanes < chosen.size(); ++lanes) {
-    for (std::size_t lane = 0; lane < kMaxLanes; ++lane) chosen[lanes][lane] = static_cast<double>(lanes >> lane & 1);
+// Moments of leaves, to be added up for each query.
+struct MomentWork {
+  using Tally = MomentTally;
+
+  const LeafModel& leaf;
+  std::vector<Moments> outputs = std::vector<Moments>(leaf.n_outputs());  // of the leaf met last
+
+  Tally tally(const Graph&) const { return Tally(leaf.n_outputs()); }
+  MetLeaf meet(BoxId box, const double* statistics, std::size_t) {
+    leaf.moments(statistics, outputs.data());
+    return {box, statistics, outputs.data(), 0};
   }
-  return chosen;
-}();
+};
 
-// The probability that queries meet and end in each box: one pass from the root downwards over the boxes that they can
-// reach. A few queries, one a lane, share the look at each box. What comes out does not depend on the company. Boxes
-// that are met with so small a probability that all of them together have less than `may_lose` are not followed any
-// further.
-template <std::size_t kLanes>
-class Pass {
+// The leaves themselves.
+struct MixtureWork {
+  using Tally = MixtureTally;
+
+  Tally tally(const Graph& graph) const { return Tally(graph.n_statistics); }
+  MetLeaf meet(BoxId box, const double* statistics, std::size_t width) {
+    return {box, statistics, nullptr, MixtureTally::hash(statistics, width)};
+  }
+};
+
+// Sends queries through all trees and gathers what they meet, one tally a query.
+template <class Work>
+class Responder {
  public:
-  using Lanes = double[kLanes];
+  using Tally = typename Work::Tally;
 
-  Pass(const Grammar& grammar, const Queries& queries, double may_lose)
+  Responder(const Grammar& grammar, const Queries& queries, double may_lose, const Work& work, Workers& workers)
       : grammar_(grammar),
         queries_(queries),
         negligible_(may_lose / static_cast<double>(grammar.depths.n_places())),
-        weights_(grammar.depths.n_places() * kLanes),
-        waiting_((grammar.graph.n_boxes() + 63) / 64),
-        left_(queries.n_tests),
-        undecided_(queries.n_tests) {}
+        work_(work),
+        workers_(workers),
+        tallies_(queries.n_queries, work.tally(grammar.graph)) {}
 
-  // Calls end(box, probabilities) for each box in which one of the queries may end.
-  template <class End>
-  void run(std::size_t first_query, std::size_t n, Workers& workers, std::size_t worker, const End& end) {
-    find_sides(first_query, n);
-    std::fill_n(weights_.data(), n, 1.0);
-    waiting_[0] = 1;
-    std::size_t n_met = 0;
-    for (std::size_t word = 0; word < waiting_.size(); ++word) {
-      while (waiting_[word] != 0) {
-        const std::size_t box = 64 * word + static_cast<std::size_t>(std::countr_zero(waiting_[word]));
-        waiting_[word] &= waiting_[word] - 1;
-        Lanes ending = {};
-        pass_on(box, ending);
-        end(box, ending);
-        if (++n_met % kCheckEvery == 0) workers.checkpoint(worker);
-      }
+  // With as many lanes as memory and the number of queries allow.
+  std::vector<Tally> run() {
+    const std::size_t bytes_a_lane = grammar_.depths.n_places() * sizeof(double) * workers_.size();
+    const std::size_t most = std::max<std::size_t>(1, std::min(kMaxBytes / bytes_a_lane, queries_.n_queries));
+    switch (std::bit_floor(std::min(most, kMaxLanes))) {
+      case 8:
+        run_in_lanes<8>();
+        break;
+      case 4:
+        run_in_lanes<4>();
+        break;
+      case 2:
+        run_in_lanes<2>();
+        break;
+      default:
+        run_in_lanes<1>();
     }
+    run_through_fold();
+    return std::move(tallies_);
   }
 
  private:
-  void find_sides(std::size_t first_query, std::size_t n) {
-    std::fill(left_.begin(), left_.end(), 0);
-    std::fill(undecided_.begin(), undecided_.end(), 0);
-    for (std::size_t lane = 0; lane < n; ++lane) {
-      for (std::size_t test = 0; test < queries_.n_tests; ++test) {
-        left_[test] |= static_cast<std::uint8_t>(queries_.is_left(first_query + lane, test) << lane);
-        undecided_[test] |= static_cast<std::uint8_t>(queries_.is_undecided(first_query + lane, test) << lane);
+  template <std::size_t kLanes>
+  void run_in_lanes() {
+    struct alignas(kCacheLine) Tools {
+      Pass<kLanes> pass;
+      Work work;
+      std::vector<Visit> at_rim;
+    };
+    std::vector<Tools> tools;
+    for (std::size_t worker = 0; worker < workers_.size(); ++worker) {
+      tools.push_back({Pass<kLanes>(grammar_, queries_, queries_.weight_of, negligible_), work_, {}});
+    }
+    const std::size_t n_groups = (queries_.n_queries + kLanes - 1) / kLanes;
+    workers_.run(n_groups, [&](std::size_t group, std::size_t worker) {
+      const std::size_t first = group * kLanes;
+      std::vector<Visit> visits;
+      for (std::size_t query = first; query < std::min(first + kLanes, queries_.n_queries); ++query) {
+        visits.push_back({0, static_cast<std::uint32_t>(query), 1.0});
+      }
+      auto& [pass, work, at_rim] = tools[worker];
+      gather(pass, grammar_, visits, work, &tallies_[first], worker, at_rim);
+    });
+    for (const Tools& own : tools) at_rim_.insert(at_rim_.end(), own.at_rim.begin(), own.at_rim.end());
+  }
+
+  // Adds what the queries of a few visits meet to their tallies.
+  template <std::size_t kLanes>
+  void gather(Pass<kLanes>& pass, const Grammar& grammar, std::span<const Visit> visits, Work& work, Tally* tallies,
+              std::size_t worker, std::vector<Visit>& at_rim) {
+    const Graph& graph = grammar.graph;
+    const bool is_unfolded = &graph != &grammar_.graph;
+    pass.run(
+        visits, workers_, worker,
+        [&](std::size_t box, const double* weights) {
+          const std::uint32_t id = !is_unfolded ? static_cast<BoxId>(box) : box == 0 ? visits[0].box : kNoBox;
+          std::optional<MetLeaf> leaf;
+          for (std::size_t lane = 0; lane < visits.size(); ++lane) {
+            if (!(weights[lane] > 0)) continue;
+            if (!leaf) leaf = work.meet(id, graph.statistics.data() + box * graph.n_statistics, graph.n_statistics);
+            tallies[lane].add(*leaf, weights[lane]);
+          }
+        },
+        [&](std::size_t box, const double* weights) {
+          for (std::size_t lane = 0; lane < visits.size(); ++lane) {
+            if (weights[lane] > 0) at_rim.push_back({static_cast<BoxId>(box), visits[lane].query, weights[lane]});
+          }
+        });
+  }
+
+  // Each box at the rim is unfolded once for all queries that meet it. Its parts of the answers are found in parallel
+  // and added in order.
+  void run_through_fold() {
+    std::sort(at_rim_.begin(), at_rim_.end(),
+              [](const Visit& a, const Visit& b) { return std::pair(a.box, a.query) < std::pair(b.box, b.query); });
+    std::vector<std::span<const Visit>> groups;
+    for (std::size_t begin = 0, end = 0; begin < at_rim_.size(); begin = end) {
+      while (end < at_rim_.size() && at_rim_[end].box == at_rim_[begin].box) ++end;
+      groups.push_back({at_rim_.data() + begin, end - begin});
+    }
+    for (std::size_t first = 0; first < groups.size(); first += kFoldsAtOnce) {
+      const std::size_t n = std::min(kFoldsAtOnce, groups.size() - first);
+      std::vector<std::vector<Tally>> parts(n);
+      workers_.run(n, [&](std::size_t i, std::size_t worker) { parts[i] = run_through(groups[first + i], worker); });
+      for (std::size_t i = 0; i < n; ++i) {
+        for (std::size_t k = 0; k < parts[i].size(); ++k) tallies_[groups[first + i][k].query].merge(parts[i][k]);
       }
     }
   }
 
-  // Moves the weight of a box, at each of its depths, to where its rules lead.
-  void pass_on(std::size_t box, Lanes& ending) {
-    const std::size_t begin = grammar_.depths.begin(box);
-    const std::size_t end = grammar_.depths.end(box);
-    for (std::size_t place = begin; place < end; ++place) {
-      Lanes weight;
-      std::copy_n(&weights_[place * kLanes], kLanes, weight);
-      unsigned active = 0;
-      for (std::size_t lane = 0; lane < kLanes; ++lane) {
-        if (weight[lane] <= negligible_) weight[lane] = 0;
-        active |= unsigned{weight[lane] > 0} << lane;
-      }
-      std::fill_n(&weights_[place * kLanes], kLanes, 0.0);
-      if (active == 0) continue;
-      const std::size_t depth = grammar_.depths.first_depth(box) + (place - begin);
-      find_probabilities(box, depth, grammar_.values[place]);
-      for (std::size_t lane = 0; lane < kLanes; ++lane) ending[lane] += weight[lane] * probabilities_[0];
-      for (std::size_t i = 1; i < probabilities_.size(); ++i) {
-        follow_split(grammar_.graph.first_split[box] + i - 1, depth, probabilities_[i], weight, active);
-      }
+  std::vector<Tally> run_through(std::span<const Visit> visits, std::size_t worker) {
+    const Unfolded unfolded(grammar_, visits[0].box, LogSum());
+    const Grammar& grammar = unfolded.grammar();
+    std::vector<Tally> tallies(visits.size(), work_.tally(grammar.graph));
+    const double negligible = negligible_ / static_cast<double>(grammar.depths.n_places());
+    Pass<kMaxLanes> pass(grammar, queries_, unfolded.weights(), negligible);
+    Work work = work_;
+    std::vector<Visit> nowhere;
+    for (std::size_t begin = 0; begin < visits.size(); begin += kMaxLanes) {
+      const std::size_t n = std::min(kMaxLanes, visits.size() - begin);
+      gather(pass, grammar, visits.subspan(begin, n), work, &tallies[begin], worker, nowhere);
     }
-  }
-
-  void find_probabilities(std::size_t box, std::size_t depth, double total) {
-    probabilities_.clear();
-    grammar_.append_terms(box, depth, probabilities_);
-    for (double& term : probabilities_) term -= total;
-    exp_all(probabilities_.data(), probabilities_.size());
-    for (double& probability : probabilities_) probability = probability < kLeast ? 0 : probability;
-  }
-
-  void follow_split(std::size_t split, std::size_t depth, double probability, const Lanes& weight, unsigned active) {
-    const std::uint32_t test = grammar_.graph.tests[split];
-    unsigned left = left_[test];
-    if (const unsigned undecided = undecided_[test] & active; undecided != 0) {
-      left = queries_.is_heavier_left(grammar_.graph, split) ? left | undecided : left & ~undecided;
-    }
-    if ((active & left) != 0) add(grammar_.graph.left[split], depth, probability, weight, left);
-    if ((active & ~left) != 0) add(grammar_.graph.right[split], depth, probability, weight, ~left);
-  }
-
-  void add(BoxId box, std::size_t depth, double probability, const Lanes& weight, unsigned lanes) {
-    double* sums = &weights_[grammar_.depths.place(box, depth + 1) * kLanes];
-    const auto& is_chosen = kChosen[lanes % kChosen.size()];
-    for (std::size_t lane = 0; lane < kLanes; ++lane) sums[lane] += weight[lane] * probability * is_chosen[lane];
-    waiting_[box / 64] |= std::uint64_t{1} << box % 64;
+    return tallies;
   }
 
   const Grammar& grammar_;
   const Queries& queries_;
   double negligible_;
-  Array<double> weights_;               // of each place, for each lane; zero between runs
-  std::vector<std::uint64_t> waiting_;  // one bit a box that has been met and not passed on
-  std::vector<std::uint8_t> left_;      // of each test: the lanes that go left, one bit each
-  std::vector<std::uint8_t> undecided_;
-  std::vector<double> probabilities_;  // of the rules of one box
-};
-
-// Calls end(query, box, probability) for all queries, each of them on one thread, its boxes in order; then
-// finish(query).
-template <std::size_t kLanes, class MakeSink>
-void run_in_lanes(const Grammar& grammar, const Queries& queries, double may_lose, const MakeSink& make_sink,
-                  Workers& workers) {
-  struct alignas(kCacheLine) Tools {
-    Pass<kLanes> pass;
-    decltype(make_sink()) sink;
-  };
-  std::vector<Tools> tools;
-  for (std::size_t worker = 0; worker < workers.size(); ++worker) {
-    tools.push_back({Pass<kLanes>(grammar, queries, may_lose), make_sink()});
-  }
-  const std::size_t n_groups = (queries.n_queries + kLanes - 1) / kLanes;
-  workers.run(n_groups, [&](std::size_t group, std::size_t worker) {
-    const std::size_t first = group * kLanes;
-    const std::size_t n = std::min(kLanes, queries.n_queries - first);
-    auto& [pass, sink] = tools[worker];
-    sink.begin(first, n);
-    pass.run(first, n, workers, worker, [&](std::size_t box, const double* weights) {
-      sink.meet(box);
-      for (std::size_t lane = 0; lane < n; ++lane) {
-        if (weights[lane] > 0) sink.add(lane, weights[lane]);
-      }
-    });
-    sink.end();
-  });
-}
-
-// As many lanes as memory and the number of queries allow.
-template <class MakeSink>
-void run_passes(const Grammar& grammar, const Queries& queries, double may_lose, const MakeSink& make_sink,
-                Workers& workers) {
-  const std::size_t bytes_a_lane = grammar.depths.n_places() * sizeof(double) * workers.size();
-  const std::size_t most = std::max<std::size_t>(1, std::min(kMaxBytes / bytes_a_lane, queries.n_queries));
-  switch (std::bit_floor(std::min(most, kMaxLanes))) {
-    case 8:
-      return run_in_lanes<8>(grammar, queries, may_lose, make_sink, workers);
-    case 4:
-      return run_in_lanes<4>(grammar, queries, may_lose, make_sink, workers);
-    case 2:
-      return run_in_lanes<2>(grammar, queries, may_lose, make_sink, workers);
-    default:
-      return run_in_lanes<1>(grammar, queries, may_lose, make_sink, workers);
-  }
-}
-
-// Adds up moments as the leaves come in; variances without the cancellation of large squares (Welford's way).
-class MomentSink {
- public:
-  MomentSink(const Graph& graph, const LeafModel& leaf, Response& response)
-      : graph_(graph), leaf_(leaf), response_(response), outputs_(leaf.n_outputs()) {}
-
-  void begin(std::size_t first_query, std::size_t n) {
-    first_query_ = first_query;
-    std::fill_n(total_, n, 0.0);
-  }
-  void meet(std::size_t box) { leaf_.moments(graph_.statistics.data() + box * graph_.n_statistics, outputs_.data()); }
-  void add(std::size_t lane, double weight) {
-    total_[lane] += weight;
-    for (std::size_t output = 0; output < outputs_.size(); ++output) {
-      const std::size_t i = (first_query_ + lane) * outputs_.size() + output;
-      const double distance = outputs_[output].mean - response_.mean[i];
-      response_.mean[i] += weight / total_[lane] * distance;
-      response_.between_trees[i] += weight * distance * (outputs_[output].mean - response_.mean[i]);
-      response_.within_leaf[i] += weight * outputs_[output].variance;
-      response_.noise[i] += weight * outputs_[output].noise;
-    }
-  }
-  void end() {}
-
- private:
-  const Graph& graph_;
-  const LeafModel& leaf_;
-  Response& response_;
-  std::vector<Moments> outputs_;  // of the box met
-  std::size_t first_query_ = 0;
-  double total_[kMaxLanes] = {};
-};
-
-// Puts leaves of equal statistics together.
-class MixtureSink {
- public:
-  struct Part {
-    std::vector<BoxId> boxes;
-    std::vector<double> weights;
-  };
-
-  MixtureSink(const Graph& graph, std::vector<Part>& parts) : graph_(graph), parts_(&parts), slots_(1024) {}
-
-  void begin(std::size_t first_query, std::size_t n) {
-    first_query_ = first_query;
-    n_lanes_ = n;
-    clear();
-  }
-  void meet(std::size_t box) { box_ = static_cast<BoxId>(box); }
-  void add(std::size_t lane, double weight) {
-    Sums& sums = sums_[find(box_)];
-    if (sums.weight[lane] == 0) sums.first[lane] = box_;
-    sums.weight[lane] += weight;
-  }
-  void end() {
-    for (std::size_t lane = 0; lane < n_lanes_; ++lane) {
-      std::vector<std::pair<BoxId, double>> leaves;
-      for (const Sums& sums : sums_) {
-        if (sums.weight[lane] != 0) leaves.emplace_back(sums.first[lane], sums.weight[lane]);
-      }
-      std::sort(leaves.begin(), leaves.end());
-      Part& part = (*parts_)[first_query_ + lane];
-      for (const auto& [box, weight] : leaves) {
-        part.boxes.push_back(box);
-        part.weights.push_back(weight);
-      }
-    }
-  }
-
- private:
-  struct Sums {
-    std::array<double, kMaxLanes> weight{};
-    std::array<BoxId, kMaxLanes> first{};  // box of these statistics that the lane met
-  };
-  static constexpr std::uint32_t kFree = ~std::uint32_t{0};
-
-  void clear() {
-    std::fill(slots_.begin(), slots_.end(), kFree);
-    boxes_.clear();
-    sums_.clear();
-  }
-  const double* statistics(BoxId box) const { return graph_.statistics.data() + box * graph_.n_statistics; }
-  std::size_t slot_of(BoxId box) const {
-    std::uint64_t hash = 0;
-    for (std::size_t k = 0; k < graph_.n_statistics; ++k) {
-      hash = (hash ^ std::bit_cast<std::uint64_t>(statistics(box)[k] + 0.0)) * 0x9e3779b97f4a7c15ULL;
-      hash ^= hash >> 32;
-    }
-    std::size_t slot = hash & (slots_.size() - 1);
-    while (slots_[slot] != kFree && !has_equal_statistics(boxes_[slots_[slot]], box)) {
-      slot = (slot + 1) & (slots_.size() - 1);
-    }
-    return slot;
-  }
-  bool has_equal_statistics(BoxId one, BoxId other) const {
-    return std::equal(statistics(one), statistics(one) + graph_.n_statistics, statistics(other));
-  }
-  std::size_t find(BoxId box) {
-    const std::size_t slot = slot_of(box);
-    if (slots_[slot] != kFree) return slots_[slot];
-    const std::size_t index = boxes_.size();
-    slots_[slot] = static_cast<std::uint32_t>(index);
-    boxes_.push_back(box);
-    sums_.push_back({});
-    if (2 * boxes_.size() > slots_.size()) grow();
-    return index;
-  }
-  void grow() {
-    slots_.assign(2 * slots_.size(), kFree);
-    for (std::size_t i = 0; i < boxes_.size(); ++i) slots_[slot_of(boxes_[i])] = static_cast<std::uint32_t>(i);
-  }
-
-  const Graph& graph_;
-  std::vector<Part>* parts_;
-  std::vector<std::uint32_t> slots_;  // of a hash table: places in boxes_
-  std::vector<BoxId> boxes_;
-  std::vector<Sums> sums_;
-  std::size_t first_query_ = 0;
-  std::size_t n_lanes_ = 0;
-  BoxId box_ = 0;
+  Work work_;
+  Workers& workers_;
+  std::vector<Tally> tallies_;
+  std::vector<Visit> at_rim_;
 };
 
 }  // namespace
 
 Response respond(const Grammar& grammar, const Queries& queries, const LeafModel& leaf, Workers& workers) {
+  const auto tallies = Responder<MomentWork>(grammar, queries, kRounding, MomentWork{leaf}, workers).run();
   const std::size_t size = queries.n_queries * leaf.n_outputs();
   Response response{Array<double>(size), Array<double>(size), Array<double>(size), Array<double>(size)};
-  run_passes(grammar, queries, kRounding, [&] { return MomentSink(grammar.graph, leaf, response); }, workers);
+  std::size_t i = 0;
+  for (const MomentTally& tally : tallies) {
+    for (const MomentTally::Sums& sums : tally.sums()) {
+      response.mean[i] = sums.mean;
+      response.between_trees[i] = sums.between;
+      response.within_leaf[i] = sums.within;
+      response.noise[i] = sums.noise;
+      ++i;
+    }
+  }
   return response;
 }
 
 Mixtures mixtures(const Grammar& grammar, const Queries& queries, double may_lose, Workers& workers) {
-  std::vector<MixtureSink::Part> parts(queries.n_queries);
-  run_passes(grammar, queries, may_lose, [&] { return MixtureSink(grammar.graph, parts); }, workers);
+  const auto tallies = Responder<MixtureWork>(grammar, queries, may_lose, {}, workers).run();
   Mixtures all;
-  for (const MixtureSink::Part& part : parts) {
-    all.boxes.insert(all.boxes.end(), part.boxes.begin(), part.boxes.end());
-    all.weights.insert(all.weights.end(), part.weights.begin(), part.weights.end());
+  for (const MixtureTally& tally : tallies) {
+    all.boxes.insert(all.boxes.end(), tally.boxes().begin(), tally.boxes().end());
+    all.weights.insert(all.weights.end(), tally.weights().begin(), tally.weights().end());
+    all.statistics.insert(all.statistics.end(), tally.statistics().begin(), tally.statistics().end());
     all.ends.push_back(all.boxes.size());
   }
   return all;

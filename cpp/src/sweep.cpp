@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "bcart/exponential.hpp"
-#include "bcart/grammar.hpp"
+#include "bcart/twigs.hpp"
 
 namespace bcart {
 namespace {
@@ -41,6 +41,24 @@ void collect_terms(const Grammar& grammar, std::size_t begin, std::size_t end, T
   }
 }
 
+// The values of boxes at the rim need no others.
+template <class Addition>
+void add_up_fold(const Grammar& grammar, double* values, Workers& workers) {
+  std::vector<std::size_t> rim;
+  for (std::size_t box = 0; box < grammar.graph.n_boxes(); ++box) {
+    if (grammar.has_rim(box)) rim.push_back(box);
+  }
+  const std::size_t depth = *grammar.graph.last_depth();
+  std::vector<Twigs> twigs;
+  for (std::size_t i = 0; i < workers.size(); ++i) twigs.emplace_back(*grammar.fold, grammar.prior, grammar.leaf, depth);
+  std::vector<std::vector<Cell>> cells(workers.size());
+  workers.run(rim.size(), [&](std::size_t i, std::size_t worker) {
+    grammar.fold->find_cells(rim[i], cells[worker]);
+    const double log_leaf = grammar.log_leaf == nullptr ? 0 : grammar.log_leaf[rim[i]];
+    values[grammar.depths.place(rim[i], depth)] = twigs[worker].value<Addition>(cells[worker], log_leaf);
+  });
+}
+
 }  // namespace
 
 void Maximum::reduce(Terms& terms, double* values) {
@@ -70,23 +88,24 @@ void LogSum::reduce(Terms& terms, double* values) {
 
 // A child has fewer cells than its parent, so boxes of equal cell count do not need each other.
 template <class Addition>
-Array<double> sweep(const Graph& graph, const Depths& depths, const TreePrior& prior, const double* log_leaf,
-                    Workers& workers) {
-  Array<double> values(depths.n_places());
-  const Grammar grammar{graph, depths, prior, log_leaf, values.data()};
+Array<double> sweep(const Grammar& given, Workers& workers) {
+  Array<double> values(given.depths.n_places());
+  Grammar grammar = given;
+  grammar.values = values.data();
+  if (grammar.fold != nullptr) add_up_fold<Addition>(grammar, values.data(), workers);
   std::vector<Terms> terms(workers.size());
-  graph.for_each_size_upward([&](std::size_t first, std::size_t last) {
+  grammar.graph.for_each_size_upward([&](std::size_t first, std::size_t last) {
     workers.run_ranges(first, last, kGrain, [&](std::size_t begin, std::size_t end, std::size_t worker) {
       for (std::size_t box = begin; box < end; box += kTogether) {
         collect_terms(grammar, box, std::min(box + kTogether, end), terms[worker]);
-        Addition::reduce(terms[worker], values.data() + depths.begin(box));
+        Addition::reduce(terms[worker], values.data() + grammar.depths.begin(box));
       }
     });
   });
   return values;
 }
 
-template Array<double> sweep<LogSum>(const Graph&, const Depths&, const TreePrior&, const double*, Workers&);
-template Array<double> sweep<Maximum>(const Graph&, const Depths&, const TreePrior&, const double*, Workers&);
+template Array<double> sweep<LogSum>(const Grammar&, Workers&);
+template Array<double> sweep<Maximum>(const Grammar&, Workers&);
 
 }  // namespace bcart

@@ -52,14 +52,14 @@ class Engine {
  public:
   Engine(const Problem& problem, const Family& family, const NamedModel& prior, std::size_t n_workers = 1)
       : workers(n_workers, monitor_),
-        graph(build_graph(problem.cells(), family, kNoLimit, workers, progress_)),
+        graph(build_graph(problem.cells(), family, {kNoLimit, Folding::never}, workers, progress_)),
         prior(Registered<TreePrior>::make(prior.name, prior.parameters)),
         depths(graph, this->prior->depends_on_depth(), workers) {}
 
   void set_leaves(std::vector<double> log_leaf) {
     log_leaf_ = std::move(log_leaf);
-    sums_ = sweep<LogSum>(graph, depths, *prior, leaves(), workers);
-    maxima_ = sweep<Maximum>(graph, depths, *prior, leaves(), workers);
+    sums_ = sweep<LogSum>({graph, depths, *prior, leaves(), nullptr}, workers);
+    maxima_ = sweep<Maximum>({graph, depths, *prior, leaves(), nullptr}, workers);
   }
   void set_leaves(const LeafModel& leaf) {
     std::vector<double> log_leaf(graph.n_boxes());

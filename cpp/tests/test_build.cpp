@@ -14,7 +14,7 @@ Graph build(const Problem& problem, const Family& family = {}, std::size_t n_wor
   Monitor monitor;
   Workers workers(n_workers, monitor);
   Progress progress;
-  return build_graph(cells, family, max_bytes, workers, progress);
+  return build_graph(cells, family, {max_bytes, Folding::never}, workers, progress);
 }
 
 bool is_same(const Graph& a, const Graph& b) {
@@ -211,7 +211,7 @@ TEST(a_deadline_leaves_the_graph_of_some_depth) {
     Monitor monitor;
     Progress progress;
     Workers workers(1, monitor, Clock::now() + time);
-    const Graph limited = build_graph(cells, {}, kNoLimit, workers, progress);
+    const Graph limited = build_graph(cells, {}, {}, workers, progress);
     if (limited.ending == Ending::complete) continue;  // a fast machine
     CHECK(limited.ending == Ending::time);
     const std::size_t depth = limited.max_depth.value_or(kNoLimit);
@@ -230,7 +230,7 @@ TEST(a_deadline_at_any_moment_ends_the_build_well) {
     Monitor monitor;
     Progress progress;
     Workers workers(1, monitor, Clock::now() + time * permille / 1'000);
-    const Graph graph = build_graph(cells, {{}, 0.25, 0.25}, kNoLimit, workers, progress);
+    const Graph graph = build_graph(cells, {{}, 0.25, 0.25}, {}, workers, progress);
     CHECK(graph.ending == (graph.max_depth ? Ending::time : Ending::complete));
     if (!graph.max_depth) CHECK(is_same(graph, all));
   }
@@ -262,7 +262,7 @@ TEST(progress_counts_what_was_found) {
   Monitor monitor;
   Workers workers(1, monitor);
   Progress progress;
-  const Graph graph = build_graph(cells, {}, kNoLimit, workers, progress);
+  const Graph graph = build_graph(cells, {}, {}, workers, progress);
   CHECK_EQUAL(progress.n_boxes, graph.n_boxes());
   CHECK_EQUAL(progress.n_splits, graph.n_splits());
   CHECK_EQUAL(progress.n_expanded, progress.layer_size);

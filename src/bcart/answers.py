@@ -68,7 +68,7 @@ class Paths:
     Attributes
     ----------
     boxes : array of shape (n_rows, n)
-        The leaf that each row reaches, as a box of the graph.
+        The leaf that each row reaches, as a box of the graph; -1 if it is in the fold, where boxes have no numbers.
     statistics : array of shape (n_rows, n, n_statistics)
         Its statistics.
     y : array of shape (n_rows, n)
@@ -86,6 +86,6 @@ class Paths:
     [[17.0, 1.0], [17.0, 1.0], [17.0, 1.0]]
     """
 
-    boxes: npt.NDArray[np.uint32]
+    boxes: npt.NDArray[np.int64]
     statistics: FloatArray
     y: npt.NDArray[Any]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -52,7 +52,7 @@ class TreeMaker:
         n_nodes = np.diff(ends, prepend=0)
         node, root = np.arange(len(test)), np.repeat(ends - n_nodes, n_nodes)
         is_leaf = test < 0
-        statistics = self.graph.core.statistics[derivations.box]
+        statistics = np.asarray(derivations.statistics).reshape(-1, self.leaf.n_statistics)
         n_rows = self.leaf.n_rows(statistics)
         form = _look_up(self.graph.tests.form.astype(np.int64), test, -1)
         learned_left = (form == _core.Form.MISSING_LEFT) | _look_up(self.routing.asks_for_missing, test, False)
@@ -94,30 +94,50 @@ def _look_up(values: npt.NDArray[Any], test: npt.NDArray[np.int64], for_leaves: 
     return found
 
 
-def log_weight(tree: Tree, graph: Graph, grid: Grid, prior: TreePrior, log_leaf: FloatArray) -> float:
+class _Spot(NamedTuple):
+    """A node of a tree, and the box of a graph that it stands for."""
+
+    node: int
+    depth: int
+    graph: Graph
+    box: int
+    cells: npt.NDArray[np.intp]  # of the graph
+    depth_in_graph: int
+
+
+def log_weight(tree: Tree, graph: Graph, grid: Grid, prior: TreePrior, leaf: LeafModel) -> float:
     """Return the log of a tree's prior weight times its likelihood, -inf if it is not one of the family."""
     result = 0.0
-    waiting: list[tuple[int, int, npt.NDArray[np.intp], int]] = [(0, 0, np.arange(graph.cells.n_cells), 0)]
+    waiting = [_Spot(0, 0, graph, 0, np.arange(graph.cells.n_cells), 0)]
     while waiting:
-        node, box, cells, depth = waiting.pop()
-        n_splits = 0 if depth == graph.max_depth else len(graph.splits_of(box))
-        if tree.feature[node] < 0:
-            result += float(log_leaf[box]) + prior.log_stop(depth, n_splits)
+        spot = _unfolded(waiting.pop())
+        n_splits = 0 if spot.depth_in_graph == spot.graph.max_depth else len(spot.graph.splits_of(spot.box))
+        if tree.feature[spot.node] < 0:
+            statistics = np.asarray(spot.graph.core.statistics)[[spot.box]]
+            result += float(leaf.log_marginal(statistics)[0]) + prior.log_stop(spot.depth, n_splits)
             continue
-        is_left = _cells_on_the_left(tree, node, cells, graph, grid)
-        children = None if is_left is None or n_splits == 0 else graph.find_split(box, cells, is_left)
+        is_left = _cells_on_the_left(tree, spot, grid)
+        children = None if is_left is None or n_splits == 0 else spot.graph.find_split(spot.box, spot.cells, is_left)
         if is_left is None or children is None:
             return -np.inf
-        result += prior.log_split(depth, n_splits)
-        waiting.append((int(tree.left[node]), children[0], cells[is_left], depth + 1))
-        waiting.append((int(tree.right[node]), children[1], cells[~is_left], depth + 1))
+        result += prior.log_split(spot.depth, n_splits)
+        sides = (tree.left, children[0], is_left), (tree.right, children[1], ~is_left)
+        for child, box, is_here in sides:
+            below = spot.depth + 1, spot.graph, box, spot.cells[is_here], spot.depth_in_graph + 1
+            waiting.append(_Spot(int(child[spot.node]), *below))
     return result
 
 
-def _cells_on_the_left(
-    tree: Tree, node: int, cells: npt.NDArray[np.intp], graph: Graph, grid: Grid
-) -> npt.NDArray[np.bool_] | None:
+def _unfolded(spot: _Spot) -> _Spot:
+    """Return the same spot where the splits of its box are listed."""
+    if not spot.graph.is_rim(spot.depth_in_graph):
+        return spot
+    graph = spot.graph.unfold(spot.cells)
+    return spot._replace(graph=graph, box=0, cells=np.arange(graph.cells.n_cells), depth_in_graph=0)
+
+
+def _cells_on_the_left(tree: Tree, spot: _Spot, grid: Grid) -> npt.NDArray[np.bool_] | None:
     """Tell which cells a node of a tree sends left; None if its threshold cuts through one of them."""
-    feature = int(tree.feature[node])
+    node, feature = spot.node, int(tree.feature[spot.node])
     test = float(tree.threshold[node]), int(tree.category[node]), bool(tree.missing_left[node])
-    return grid.codes_on_the_left(feature, graph.cells.codes[cells, feature], *test)
+    return grid.codes_on_the_left(feature, spot.graph.cells.codes[spot.cells, feature], *test)

@@ -6,19 +6,24 @@ import inspect
 import sys
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from bcart import _core
 from bcart.cells import Cells
-from bcart.errors import DepthLimitedWarning, MemoryBudgetError, TimeBudgetError
+from bcart.errors import DepthLimitedWarning, InvalidModelError, MemoryBudgetError, TimeBudgetError
 from bcart.grid import CodeArray, Kind
 from bcart.limits import Limits, format_bytes
 from bcart.parse import as_number, as_whole
+
+Folding = Literal["automatic", "never", "always"]
+
+FOLDED_LEVELS = 2
+_NO_BOX = np.iinfo(np.uint32).max
 
 
 @dataclass(frozen=True)
@@ -135,6 +140,48 @@ class Graph:
         """Depth up to which the graph holds all trees of the family; None if it is known to hold all."""
         return self.core.max_depth
 
+    @property
+    def is_folded(self) -> bool:
+        """Whether the splits of the last two levels are not listed, but found again when they are needed."""
+        return self.core.is_folded
+
+    @cached_property
+    def fold(self) -> _core.Fold | None:
+        """The last two levels of a folded graph."""
+        if not self.is_folded:
+            return None
+        cells, family = self.cells, self.family
+        sizes = family.min_samples_leaf, family.min_samples_split
+        return _core.Fold(self.core, cells.codes, cells.statistics, cells.weights, *sizes)
+
+    def is_rim(self, depth: int) -> bool:
+        """Tell whether boxes at a depth have splits that are not listed."""
+        return self.is_folded and self.max_depth is not None and depth == self.max_depth - FOLDED_LEVELS
+
+    def unfold(self, cells: npt.NDArray[np.intp]) -> Graph:
+        """Return the trees that grow from a box at the rim, given by its cells, as a graph of their own."""
+        inside = Cells(self.cells.codes[cells], self.cells.statistics[cells], self.cells.weights[cells], self.cells.kinds)
+        return build_graph(inside, replace(self.family, max_depth=FOLDED_LEVELS), folding="never")
+
+    def unfolded(self, n_jobs: int | None = None) -> Graph:
+        """Return the same trees with all splits listed; for small problems."""
+        family = replace(self.family, max_depth=self.max_depth)
+        limits = Limits(n_jobs=n_jobs)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DepthLimitedWarning)
+            graph = build_graph(self.cells, family, limits, folding="never")
+        if graph.max_depth is not None and graph.max_depth < (self.max_depth or 0):
+            raise MemoryBudgetError(
+                f"listing all boxes of trees up to depth {self.max_depth} takes more than "
+                f"{format_bytes(limits.n_bytes)}; lower max_depth, or use fewer bins or features"
+            )
+        return graph
+
+    @staticmethod
+    def numbers(boxes: npt.NDArray[np.uint32]) -> npt.NDArray[np.int64]:
+        """Return the numbers of boxes as the core writes them: -1 for those in the fold, which have none."""
+        return np.where(boxes == _NO_BOX, -1, boxes.astype(np.int64))
+
     @cached_property
     def tests(self) -> Tests:
         """The tests that splits may make, by their numbers."""
@@ -168,7 +215,8 @@ class Graph:
     def __reduce__(self) -> tuple[Callable[..., Graph], tuple[Any, ...]]:
         core = self.core
         arrays = (core.first_split, core.n_splits_of, core.n_cells, core.statistics, core.tests, core.left, core.right)
-        state = (core.n_bins, self.cells.kinds, *map(np.asarray, arrays), core.max_depth, core.ending.name)
+        ending = core.max_depth, core.is_folded, core.ending.name
+        state = (core.n_bins, self.cells.kinds, *map(np.asarray, arrays), *ending)
         return _restore, (self.cells, self.family, state)
 
     def __repr__(self) -> str:
@@ -176,15 +224,21 @@ class Graph:
         return f"<Graph of {depth}: {self.cells.n_cells:,} cells, {self.n_boxes:,} boxes, {self.n_splits:,} splits>"
 
 
+def _as_folding(folding: str) -> _core.Folding:
+    if folding not in ("automatic", "never", "always"):
+        raise InvalidModelError(f"folding={folding!r} must be 'automatic', 'never' or 'always'")
+    return _core.Folding[folding.upper()]
+
+
 def _core_kinds(kinds: tuple[Kind, ...]) -> list[_core.Kind]:
     return [getattr(_core.Kind, kind.upper()) for kind in kinds]
 
 
 def _restore(cells: Cells, family: Family, state: tuple[Any, ...]) -> Graph:
-    n_bins, kinds, first_split, n_splits_of, n_cells, statistics, tests, left, right, max_depth, ending = state
+    n_bins, kinds, first_split, n_splits_of, n_cells, statistics, tests, left, right, max_depth, is_folded, ending = state
     core = _core.restore_graph(
         n_bins, _core_kinds(kinds), first_split, n_splits_of, n_cells, statistics, tests.astype(np.uint32), left, right,
-        max_depth, getattr(_core.Ending, ending),
+        max_depth, is_folded, getattr(_core.Ending, ending),
     )  # fmt: skip
     return Graph(cells, family, core)
 
@@ -194,6 +248,7 @@ def build_graph(
     family: Family | None = None,
     limits: Limits | None = None,
     on_progress: Callable[[Progress], object] | None = None,
+    folding: Folding = "automatic",
 ) -> Graph:
     """List all boxes and splits of a family of trees, layer by layer.
 
@@ -207,6 +262,9 @@ def build_graph(
     limits : Limits, optional
     on_progress : callable, optional
         Called now and then (at most every 50 ms) with a `Progress`; an exception ends the build.
+    folding : {"automatic", "never", "always"}
+        Where depth is limited, whether the last two levels of splits are left out of the graph, and found again when
+        they are needed. That takes little memory, and more time for each answer.
 
     Raises
     ------
@@ -223,7 +281,7 @@ def build_graph(
     try:
         core = _core.build_graph(
             cells.codes, list(cells.n_bins), _core_kinds(cells.kinds), cells.statistics, cells.weights,
-            family.max_depth, family.min_samples_leaf, family.min_samples_split,
+            family.max_depth, family.min_samples_leaf, family.min_samples_split, _as_folding(folding),
             limits.n_bytes, limits.seconds, limits.n_workers, report,
         )  # fmt: skip
     except MemoryError:

@@ -163,10 +163,15 @@ class Posterior:
             raise InvalidDataError(
                 f"the tree has {len(tree.feature_names)} features, the posterior {len(self.grid.feature_names)}"
             )
-        return log_weight(tree, self.graph, self.grid, self.prior, self._log_leaf) - self.log_score
+        return log_weight(tree, self.graph, self.grid, self.prior, self.leaf) - self.log_score
 
     def grammar(self) -> Grammar:
-        """Return the probabilistic context-free grammar whose derivations are the trees, see `Grammar`."""
+        """Return the probabilistic context-free grammar whose derivations are the trees, see `Grammar`.
+
+        A folded graph is unfolded for it.
+        """
+        if self.graph.is_folded:
+            return self._with(set(), graph=self.graph.unfolded(self._n_workers)).grammar()
         return Grammar(
             self.graph, self._routing, self._depths, self.prior, self._native_grammar("ensemble"), self._sums
         )
@@ -259,8 +264,7 @@ class Posterior:
         """
         n = as_whole(n, "n", "a whole number of paths, zero or more", least=0)
         rows = self._rows(X)
-        boxes, uniforms = rows.walk_randomly(n, as_seed(random_state))
-        statistics = self.graph.core.statistics[boxes]
+        boxes, statistics, uniforms = rows.walk_randomly(n, as_seed(random_state))
         y: npt.NDArray[Any] = self.leaf.target_quantile(uniforms, statistics)
         if self.classes is not None:
             y = self.classes[y.astype(np.intp)]
@@ -312,17 +316,19 @@ class Posterior:
 
     @cached_property
     def _sums(self) -> FloatArray:
-        parts = self.graph.core, self._depths, self.prior.core
-        return np.asarray(_core.sweep_log_sum(*parts, self._log_leaf, self._n_workers))
+        return np.asarray(_core.sweep_log_sum(*self._parts, self._log_leaf, self._n_workers))
 
     @cached_property
     def _maxima(self) -> FloatArray:
-        parts = self.graph.core, self._depths, self.prior.core
-        return np.asarray(_core.sweep_maximum(*parts, self._log_leaf, self._n_workers))
+        return np.asarray(_core.sweep_maximum(*self._parts, self._log_leaf, self._n_workers))
+
+    @property
+    def _parts(self) -> tuple[_core.Graph, _core.Depths, _core.TreePrior, _core.Fold | None, _core.LeafModel]:
+        return self.graph.core, self._depths, self.prior.core, self.graph.fold, self.leaf.core
 
     def _native_grammar(self, predictor: Predictor) -> _core.Grammar:
         values = self._maxima if predictor == "map" else self._sums
-        return _core.Grammar(self.graph.core, self._depths, self.prior.core, self._log_leaf, values)
+        return _core.Grammar(*self._parts, self._log_leaf, values)
 
     @cached_property
     def _routing(self) -> Routing:
@@ -334,7 +340,8 @@ class Posterior:
     def _log_sum_over_trees(self, prior: TreePrior) -> float:
         is_alike = prior.core.depends_on_depth == self.prior.core.depends_on_depth
         depths = self._depths if is_alike else self._depths_for(prior)
-        return float(_core.sweep_log_sum(self.graph.core, depths, prior.core, None, self._n_workers)[0])
+        parts = self.graph.core, depths, prior.core, self.graph.fold, None, None
+        return float(_core.sweep_log_sum(*parts, self._n_workers)[0])
 
     @property
     def _tree_maker(self) -> TreeMaker:

@@ -60,8 +60,7 @@ class Rows:
         """Return mean, variance within leaves and noise for each row and output, and the variance between trees."""
         queries, grammar = self._queries(self.positions), self.grammar_for(as_predictor(predictor))
         if predictor == "map":
-            leaves = queries.walk_best(grammar, self.n_workers)
-            moments = self.leaf.moments(self.graph.core.statistics[leaves])
+            moments = self.leaf.moments(self._as_rows(queries.walk_best(grammar, self.n_workers)))
             return moments, np.zeros_like(moments.mean)
         flat = queries.respond(grammar, self.leaf.core, self.n_workers)
         mean, between, within, noise = (np.asarray(part).reshape(-1, self.leaf.n_outputs) for part in flat)
@@ -77,22 +76,25 @@ class Rows:
         while begin < len(self):
             rows = slice(begin, min(begin + n_at_once, len(self)))
             queries = self._queries(self.positions[rows])
+            n = rows.stop - rows.start
             if predictor == "map":
-                boxes = np.asarray(queries.walk_best(grammar, self.n_workers))
-                parts: list[npt.NDArray[Any]] = [np.arange(1, len(boxes) + 1), boxes, np.ones(len(boxes))]
+                parts: list[Any] = [np.arange(1, n + 1), queries.walk_best(grammar, self.n_workers), np.ones(n)]
             else:
-                parts = [np.asarray(part) for part in queries.mixtures(grammar, may_lose / 2, self.n_workers)]
-            ends, boxes, weights = parts
-            statistics = self.graph.core.statistics[boxes]
-            yield rows, Mixtures(ends.astype(np.intp), statistics, weights, self.leaf).without(may_lose / 2)
-            begin, n_at_once = rows.stop, max(1, LEAVES_AT_ONCE * len(ends) // len(boxes))
+                parts = list(queries.mixtures(grammar, may_lose / 2, self.n_workers))
+            ends, statistics, weights = (np.asarray(part) for part in parts)
+            leaves = Mixtures(ends.astype(np.intp), self._as_rows(statistics), weights, self.leaf)
+            yield rows, leaves.without(may_lose / 2)
+            begin, n_at_once = rows.stop, max(1, LEAVES_AT_ONCE * n // len(weights))
 
-    def walk_randomly(self, n: int, seed: int) -> tuple[npt.NDArray[np.uint32], FloatArray]:
-        """Return the leaf that each row reaches in each of n random trees, and as many uniform random numbers."""
-        boxes, uniforms = self._queries(self.positions).walk_randomly(
+    def walk_randomly(self, n: int, seed: int) -> tuple[npt.NDArray[np.int64], FloatArray, FloatArray]:
+        """Return the leaf of each row in each of n random trees, its statistics, and a uniform random number."""
+        boxes, statistics, uniforms = self._queries(self.positions).walk_randomly(
             self.grammar_for("ensemble"), seed, n, self.n_workers
         )
-        return np.asarray(boxes), np.asarray(uniforms)
+        return self.graph.numbers(np.asarray(boxes)), self._as_rows(statistics), np.asarray(uniforms)
+
+    def _as_rows(self, statistics: Any) -> FloatArray:
+        return np.asarray(statistics).reshape(-1, self.leaf.n_statistics)
 
     def _queries(self, positions: npt.NDArray[np.uint32]) -> _core.Queries:
         weights = self.box_weights() if self.routing.has_missing(positions) else None

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <limits>
 
 #include "bcart/cells.hpp"
 #include "bcart/graph.hpp"
@@ -19,9 +20,17 @@ struct Progress {
   std::size_t n_bytes = 0;
 };
 
+// Whether the last two levels of a graph whose depth is limited are folded, see Fold.
+enum class Folding : int { automatic = 0, never = 1, always = 2 };
+
+struct BuildLimits {
+  std::size_t max_bytes = std::numeric_limits<std::size_t>::max();
+  Folding folding = Folding::automatic;
+};
+
 // When the byte budget or the workers' deadline would be crossed, the deepest complete layer stands: the graph then
 // holds every tree of the family up to `graph.max_depth`, which is 0 if not even the root could be expanded.
-Graph build_graph(const Cells& cells, const Family& family, std::size_t max_bytes, Workers& workers,
+Graph build_graph(const Cells& cells, const Family& family, const BuildLimits& limits, Workers& workers,
                   Progress& progress);
 
 }  // namespace bcart

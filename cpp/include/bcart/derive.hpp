@@ -17,7 +17,8 @@ struct Derivations {
 
   std::vector<std::uint64_t> tree_ends;  // in nodes
   std::vector<double> log_weight;        // of each tree: leaves times prior, not normalised
-  std::vector<BoxId> box;                // of each node, as all below
+  std::vector<BoxId> box;                // of each node, as all below; kNoBox if it is in a fold
+  std::vector<double> statistics;        // of that box
   std::vector<std::int64_t> test;        // its number, or kLeaf
   std::vector<std::int32_t> right;       // within its tree; the left child is the next node
 

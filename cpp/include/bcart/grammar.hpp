@@ -6,9 +6,12 @@
 
 #include "bcart/depths.hpp"
 #include "bcart/graph.hpp"
+#include "bcart/leaf.hpp"
 #include "bcart/prior.hpp"
 
 namespace bcart {
+
+class Fold;
 
 struct Grammar {
   const Graph& graph;
@@ -16,10 +19,18 @@ struct Grammar {
   const TreePrior& prior;
   const double* log_leaf;  // of each box; null if every leaf counts 1
   const double* values;    // of each place: the logarithm of a box's sum or maximum over its trees
+  const Fold* fold = nullptr;       // of a folded graph
+  const LeafModel* leaf = nullptr;  // for the boxes in the fold; null if every leaf counts 1
+
+  // At the rim of a folded graph the trees of a box go on in the fold, and its rules are not listed here.
+  bool is_rim(std::size_t depth) const { return fold != nullptr && graph.last_depth() == depth; }
+  bool has_rim(std::size_t box) const {
+    return fold != nullptr && is_rim(depths.first_depth(box) + depths.end(box) - depths.begin(box) - 1);
+  }
 
   // Splits that a box may still make.
   std::size_t n_splits(std::size_t box, std::size_t depth) const {
-    return graph.max_depth == depth ? 0 : graph.n_splits_of[box];
+    return graph.last_depth() == depth ? 0 : graph.n_splits_of[box];
   }
   double value(std::size_t box, std::size_t depth) const { return values[depths.place(box, depth)]; }
   double log_stop(std::size_t box, std::size_t depth) const {
@@ -35,8 +46,9 @@ struct Grammar {
     return n;
   }
 
-  // Appends the log weight of stopping, then of each split.
+  // Appends the log weight of stopping, then of each split; at the rim that of all trees in one.
   void append_terms(std::size_t box, std::size_t depth, std::vector<double>& log_terms) const {
+    if (is_rim(depth)) return log_terms.push_back(value(box, depth));
     const std::size_t n = n_splits(box, depth);
     log_terms.push_back(log_stop(box, depth));
     if (n == 0) return;

@@ -42,6 +42,9 @@ class TestArray {
   Array<std::uint32_t> wide_;
 };
 
+inline constexpr std::size_t kFoldedLevels = 2;
+inline constexpr BoxId kNoBox = ~BoxId{0};  // of a box in the fold, which has no number
+
 // Why the build stopped adding layers.
 enum class Ending : int { complete = 0, max_depth = 1, memory = 2, time = 3, system = 4 };
 
@@ -59,12 +62,15 @@ struct Graph {
   Array<BoxId> left;
   Array<BoxId> right;
   std::optional<std::size_t> max_depth;  // none: every tree of the family is here
+  bool is_folded = false;                // the last two levels of splits are not listed, see Fold
   Ending ending = Ending::complete;
   std::size_t n_boxes_found = 0;  // with those of a layer that was not finished, and is not here
 
   std::size_t n_boxes() const { return n_cells.size(); }
   std::size_t n_splits() const { return left.size(); }
   std::size_t last_split(std::size_t box) const { return first_split[box] + n_splits_of[box]; }
+  // Where boxes have no listed split any more.
+  std::optional<std::size_t> last_depth() const { return is_folded ? *max_depth - kFoldedLevels : max_depth; }
 
   // Calls visit(begin, end) for the boxes of each cell count, the largest first; or the smallest first.
   template <class Visit>

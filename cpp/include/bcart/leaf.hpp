@@ -19,10 +19,14 @@ class LeafModel {
   virtual ~LeafModel() = default;
   virtual std::size_t n_statistics() const = 0;
   virtual std::size_t n_outputs() const { return 1; }
+  virtual double weight(const double* statistics) const { return statistics[0]; }
   virtual double log_marginal(const double* statistics) const = 0;
   virtual void moments(const double* statistics, Moments* outputs) const = 0;
 
-  // For `n` rows of statistics at once.
+  // For `n` rows of statistics at once, alone or shared out.
+  virtual void log_marginal_each(const double* statistics, std::size_t n, double* result) const {
+    for (std::size_t i = 0; i < n; ++i) result[i] = log_marginal(statistics + i * n_statistics());
+  }
   void log_marginals(const double* statistics, std::size_t n, double* result, Workers& workers) const;
 };
 

@@ -29,7 +29,8 @@ struct Queries {
   bool is_left(std::size_t query, std::size_t test) const {
     return positions[query * n_features + feature[test]] - first[test] <= last[test] - first[test];
   }
-  bool is_heavier_left(const Graph& graph, std::size_t split) const {
+  // With the weights of the boxes of that graph.
+  static bool is_heavier_left(const Graph& graph, std::size_t split, const double* weight_of) {
     return is_enough(weight_of[graph.left[split]], weight_of[graph.right[split]]);
   }
 };

@@ -26,8 +26,9 @@ Response respond(const Grammar& grammar, const Queries& queries, const LeafModel
 // Leaves that have less than `may_lose` together may be left out.
 struct Mixtures {
   std::vector<std::uint64_t> ends;  // of each query
-  std::vector<BoxId> boxes;
+  std::vector<BoxId> boxes;  // kNoBox in a fold
   std::vector<double> weights;
+  std::vector<double> statistics;
 };
 Mixtures mixtures(const Grammar& grammar, const Queries& queries, double may_lose, Workers& workers);
 

@@ -55,6 +55,7 @@ class SplitRules {
   SplitRules(const Cells& cells, const Family& family);
 
   std::size_t max_splits(std::size_t n_cells) const;
+  const Fingerprint& fingerprint(Cell cell) const { return fingerprints_[cell]; }
   std::size_t n_bytes() const { return answers_.size() * sizeof(std::uint64_t); }
 
  private:

@@ -5,9 +5,7 @@
 #include <vector>
 
 #include "bcart/array.hpp"
-#include "bcart/depths.hpp"
-#include "bcart/graph.hpp"
-#include "bcart/prior.hpp"
+#include "bcart/grammar.hpp"
 #include "bcart/workers.hpp"
 
 namespace bcart {
@@ -27,12 +25,11 @@ struct Maximum {
   static void reduce(Terms& terms, double* values);
 };
 
-// log_leaf holds one value a box, or is null if every leaf counts 1. Returns one value a place.
+// Finds the values of a grammar, one a place; those it has are not looked at.
 template <class Addition>
-Array<double> sweep(const Graph& graph, const Depths& depths, const TreePrior& prior, const double* log_leaf,
-                    Workers& workers);
+Array<double> sweep(const Grammar& grammar, Workers& workers);
 
-extern template Array<double> sweep<LogSum>(const Graph&, const Depths&, const TreePrior&, const double*, Workers&);
-extern template Array<double> sweep<Maximum>(const Graph&, const Depths&, const TreePrior&, const double*, Workers&);
+extern template Array<double> sweep<LogSum>(const Grammar&, Workers&);
+extern template Array<double> sweep<Maximum>(const Grammar&, Workers&);
 
 }  // namespace bcart

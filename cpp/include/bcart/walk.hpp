@@ -11,17 +11,19 @@
 
 namespace bcart {
 
-// The box where each query ends in the most probable tree; the grammar's values come from sweep<Maximum>.
-Array<BoxId> walk_best(const Grammar& grammar, const Queries& queries, Workers& workers);
-
-// Where each query ends in each of n random trees, and a uniform random number to draw its target with.
-struct RandomWalks {
-  Array<BoxId> leaves;  // n_queries x n
-  Array<double> uniforms;
+// Where queries end.
+struct Walks {
+  Array<BoxId> leaves;       // the box, or kNoBox if it is in a fold
+  Array<double> statistics;  // of that box
+  Array<double> uniforms;    // for random walks: a random number to draw the target with
 };
 
-// The first n walks of the infinite sequence that belongs to the seed and the query's place.
-RandomWalks walk_randomly(const Grammar& grammar, const Queries& queries, std::uint64_t seed, std::size_t n,
-                          Workers& workers);
+// In the most probable tree; the grammar's values come from sweep<Maximum>.
+Walks walk_best(const Grammar& grammar, const Queries& queries, Workers& workers);
+
+// In each of n random trees, query after query: the first n walks of the infinite sequence that belongs to the seed and
+// the query's place.
+Walks walk_randomly(const Grammar& grammar, const Queries& queries, std::uint64_t seed, std::size_t n,
+                    Workers& workers);
 
 }  // namespace bcart

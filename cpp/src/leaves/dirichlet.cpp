@@ -17,7 +17,11 @@ class DirichletLeaf final : public LeafModel {
   explicit DirichletLeaf(std::vector<double> alpha);
   std::size_t n_statistics() const override { return alpha_.size(); }
   std::size_t n_outputs() const override { return alpha_.size(); }
+  double weight(const double* counts) const override { return std::accumulate(counts, counts + alpha_.size(), 0.0); }
   double log_marginal(const double* counts) const override;
+  void log_marginal_each(const double* counts, std::size_t n, double* result) const override {
+    for (std::size_t i = 0; i < n; ++i) result[i] = DirichletLeaf::log_marginal(counts + i * alpha_.size());
+  }
   void moments(const double* counts, Moments* classes) const override;
 
  private:

@@ -39,7 +39,7 @@ def compute(problem: Problem, n_jobs: int = 1, **changes: Any) -> Posterior:
     cells = Cells.from_rows(grid.encode(X), statistics, weights, grid.kinds)
     family = Family(problem.max_depth, problem.min_samples_leaf, problem.min_samples_split)
     prior = choose_prior(problem.prior, problem.log_phi, problem.split_alpha, problem.split_beta)
-    graph = build_graph(cells, family, Limits(n_jobs=n_jobs))
+    graph = build_graph(cells, family, Limits(n_jobs=n_jobs), folding="always" if problem.is_folded else "never")
     return Posterior(graph, leaf, prior, grid, classes, n_jobs)
 
 

@@ -122,6 +122,7 @@ class Problem:
     max_depth: int | None = None
     min_samples_leaf: int = 1
     min_samples_split: int = 2
+    is_folded: bool = False  # how the library is to keep its graph, if depth is limited; trees do not depend on it
 
     @property
     def settings(self) -> Settings:
@@ -203,6 +204,7 @@ def problems(
         max_depth=draw(max_depth),
         min_samples_leaf=draw(min_samples_leaf),
         min_samples_split=draw(min_samples_split),
+        is_folded=draw(st.booleans()),
         **_draw_regression(draw, leaf_name),
     )
 

@@ -1,0 +1,61 @@
+#include "bcart/fold.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <span>
+
+namespace bcart {
+namespace {
+
+bool are_whole(std::span<const double> numbers) {
+  double sum = 0;
+  for (const double number : numbers) {
+    if (number != std::floor(number)) return false;
+    sum += std::abs(number);
+  }
+  return sum < 0x1p53;
+}
+
+}  // namespace
+
+std::size_t fold_bytes(const Cells& cells) {
+  const std::size_t n_bins = std::accumulate(cells.n_bins.begin(), cells.n_bins.end(), std::size_t{0});
+  const std::size_t a_cell = sizeof(Fingerprint) + n_bins / 8 + (cells.n_statistics + 1) * sizeof(double) +
+                             cells.n_features * sizeof(std::uint32_t);
+  return cells.n_cells * a_cell + n_bins * (cells.n_statistics + 3) * 4 * sizeof(double);
+}
+
+Fold::Fold(const Graph& graph, const Cells& cells, const Family& family)
+    : graph_(graph),
+      cells_(cells),
+      family_(family),
+      rules_(cells_, family_),
+      numbers_(cells.n_bins, cells.kinds),
+      is_exact_(are_whole({cells.statistics, cells.n_cells * cells.n_statistics}) &&
+                are_whole({cells.weights, cells.n_cells})),
+      parents_(graph.n_boxes()) {
+  for (std::size_t box = 0; box < graph.n_boxes(); ++box) {
+    for (std::size_t split = graph.first_split[box]; split < graph.last_split(box); ++split) {
+      parents_[graph.left[split]] = parents_[graph.right[split]] = static_cast<BoxId>(box);
+    }
+  }
+}
+
+void Fold::find_cells(std::size_t box, std::vector<Cell>& found) const {
+  std::vector<std::size_t> way;  // up to, and without, the root
+  for (; box != 0; box = parents_[box]) way.push_back(box);
+  found.resize(cells_.n_cells);
+  std::iota(found.begin(), found.end(), Cell{0});
+  std::size_t parent = 0;
+  for (; !way.empty(); way.pop_back()) {
+    std::size_t split = graph_.first_split[parent];
+    while (graph_.left[split] != way.back() && graph_.right[split] != way.back()) ++split;
+    const Test test = numbers_.test(graph_.tests[split]);
+    const bool is_left = graph_.left[split] == way.back();
+    std::erase_if(found, [&](Cell cell) { return test.is_left(cells_.row(cell)[test.feature]) != is_left; });
+    parent = way.back();
+  }
+}
+
+}  // namespace bcart
