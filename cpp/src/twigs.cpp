@@ -39,8 +39,12 @@ double Twigs::value(std::span<const Cell> box, double log_leaf) {
   child_values_.resize(2 * n);
   for (const FeatureGroups& groups : features_) {
     sort_cells(box, groups);
-    follow_left_sides<Addition>(groups);
-    if (!fold_.is_exact()) follow_right_sides<Addition>(groups);
+    if (fold_.is_exact()) {
+      follow_both_sides<Addition>(groups);
+    } else {
+      follow_left_sides<Addition>(groups);
+      follow_right_sides<Addition>(groups);
+    }
   }
   reduce_terms<Addition>();
   const double log_split = prior_.log_split(depth_, n);
@@ -68,24 +72,64 @@ void Twigs::find_groups(std::span<const Cell> box) {
     features_.back().last_test = i + 1;
   }
   box_.assign(box.begin(), box.end());
-  slots_.resize(box.size() * features_.size());
+  groups_of_.resize(box.size() * features_.size());
   for (std::size_t f = 0; f < features_.size(); ++f) {
     group_codes(features_[f]);
     for (std::size_t i = 0; i < box.size(); ++i) {
-      const Code code = fold_.cells().row(box[i])[features_[f].feature];
-      slots_[i * features_.size() + f] = static_cast<std::uint32_t>(features_[f].first_slot + group_of_code_[code]);
+      groups_of_[i * features_.size() + f] = group_of_code_[fold_.cells().row(box[i])[features_[f].feature]];
     }
   }
   for (Table* table : {&whole_, &side_, &other_side_}) {
     table->keys.resize(n_slots_ + 1);
     table->values.resize((n_slots_ + 1) * width_);
   }
+  list_slots();
   by_group_.resize(box.size());
   if (!fold_.is_exact()) return;
   clear(whole_);
   group_ends_ = {0, box.size()};
   std::iota(by_group_.begin(), by_group_.end(), 0);
   add_group(0, whole_);
+  add_frequent_groups(whole_);
+}
+
+// Where sums are exact, those of the most frequent group of each feature follow from the rest: cells are not added to
+// them.
+void Twigs::list_slots() {
+  const std::size_t n_features = features_.size();
+  std::vector<std::size_t> n_cells(n_slots_, 0);
+  for (std::size_t k = 0; k < groups_of_.size(); ++k) ++n_cells[features_[k % n_features].first_slot + groups_of_[k]];
+  for (FeatureGroups& groups : features_) {
+    const auto first = n_cells.begin() + static_cast<std::ptrdiff_t>(groups.first_slot);
+    groups.frequent = static_cast<std::size_t>(
+        std::max_element(first, first + static_cast<std::ptrdiff_t>(groups.n_groups)) - first);
+  }
+  slots_.clear();
+  slot_ends_.assign(1, 0);
+  for (std::size_t i = 0; i < box_.size(); ++i) {
+    for (std::size_t f = 0; f < n_features; ++f) {
+      const std::uint32_t group = groups_of_[i * n_features + f];
+      if (fold_.is_exact() && group == features_[f].frequent) continue;
+      slots_.push_back(static_cast<std::uint32_t>(features_[f].first_slot + group));
+    }
+    slots_.push_back(static_cast<std::uint32_t>(n_slots_));
+    slot_ends_.push_back(slots_.size());
+  }
+}
+
+void Twigs::add_frequent_groups(Table& table) const {
+  for (const FeatureGroups& groups : features_) {
+    const std::size_t frequent = groups.first_slot + groups.frequent;
+    Fingerprint key = table.keys[n_slots_];
+    double* sums = &table.values[frequent * width_];
+    std::copy_n(values_at(table, n_slots_), width_, sums);
+    for (std::size_t slot = groups.first_slot; slot < groups.first_slot + groups.n_groups; ++slot) {
+      if (slot == frequent) continue;
+      key = key - table.keys[slot];
+      for (std::size_t v = 0; v < width_; ++v) sums[v] -= values_at(table, slot)[v];
+    }
+    table.keys[frequent] = key;
+  }
 }
 
 // A group begins at a code where the answer to some split changes.
@@ -113,7 +157,7 @@ void Twigs::group_codes(FeatureGroups& groups) {
 void Twigs::sort_cells(std::span<const Cell> box, const FeatureGroups& groups) {
   const auto f = static_cast<std::size_t>(&groups - features_.data());
   group_ends_.assign(groups.n_groups + 1, 0);
-  const auto group_of = [&](std::size_t i) { return slots_[i * features_.size() + f] - groups.first_slot; };
+  const auto group_of = [&](std::size_t i) { return groups_of_[i * features_.size() + f]; };
   for (std::size_t i = 0; i < box.size(); ++i) ++group_ends_[group_of(i) + 1];
   std::partial_sum(group_ends_.begin(), group_ends_.end(), group_ends_.begin());
   std::vector<std::size_t> next = group_ends_;
@@ -126,19 +170,15 @@ void Twigs::clear(Table& table) const {
 }
 
 void Twigs::add_group(std::size_t group, Table& table) const {
-  const std::size_t n_features = features_.size();
   for (std::size_t k = group_ends_[group]; k < group_ends_[group + 1]; ++k) {
     const std::uint32_t i = by_group_[k];
     const Fingerprint key = fold_.rules().fingerprint(box_[i]);
     const double* added = &cell_values_[box_[i] * width_];
-    const auto add_at = [&](std::size_t slot) {
-      table.keys[slot] += key;
-      double* sums = &table.values[slot * width_];
+    for (std::size_t s = slot_ends_[i]; s < slot_ends_[i + 1]; ++s) {
+      table.keys[slots_[s]] += key;
+      double* sums = &table.values[slots_[s] * width_];
       for (std::size_t v = 0; v < width_; ++v) sums[v] += added[v];
-    };
-    const std::uint32_t* slots = &slots_[i * n_features];
-    for (std::size_t f = 0; f < n_features; ++f) add_at(slots[f]);
-    add_at(n_slots_);
+    }
   }
 }
 
@@ -148,31 +188,46 @@ void Twigs::subtract(const Table& part, Table& rest) const {
   for (std::size_t v = 0; v < (n_slots_ + 1) * width_; ++v) rest.values[v] = whole_.values[v] - part.values[v];
 }
 
-// Tests of one kind come with growing intervals, so that most tables grow from the one before. Where sums are exact, the
-// right side is what the left side leaves of the box.
+// One side of a test is added up, the other is what it leaves of the box.
 template <class Addition>
-void Twigs::follow_left_sides(const FeatureGroups& groups) {
-  GroupTest held{1, 0};
+void Twigs::follow_both_sides(const FeatureGroups& groups) {
+  Interval held;
   for (std::size_t i = groups.first_test; i < groups.last_test; ++i) {
-    if (held.last < held.first || held.first != tests_[i].first || held.last > tests_[i].last) {
-      clear(side_);
-      held = {tests_[i].first, tests_[i].first};
-      add_group(held.first, side_);
-    }
-    while (held.last < tests_[i].last) add_group(++held.last, side_);
-    follow<Addition>(side_, 2 * i);
-    if (!fold_.is_exact()) continue;
+    const bool adds_right = groups.n_groups == 2 && n_cells_in(1 - tests_[i].first) < n_cells_in(tests_[i].first);
+    const Interval wanted = adds_right ? Interval{1 - tests_[i].first, 1 - tests_[i].first} : tests_[i];
+    grow_to(wanted, held);
+    add_frequent_groups(side_);
     subtract(side_, other_side_);
-    follow<Addition>(other_side_, 2 * i + 1);
+    follow<Addition>(side_, 2 * i + (adds_right ? 1 : 0));
+    follow<Addition>(other_side_, 2 * i + (adds_right ? 0 : 1));
   }
 }
 
 template <class Addition>
+void Twigs::follow_left_sides(const FeatureGroups& groups) {
+  Interval held;
+  for (std::size_t i = groups.first_test; i < groups.last_test; ++i) {
+    grow_to(tests_[i], held);
+    follow<Addition>(side_, 2 * i);
+  }
+}
+
+// Tests of one form come with growing intervals, so that most tables grow from the one before.
+void Twigs::grow_to(const Interval& wanted, Interval& held) {
+  if (!held.grows_to(wanted)) {
+    clear(side_);
+    held = {wanted.first, wanted.first};
+    add_group(wanted.first, side_);
+  }
+  while (held.last < wanted.last) add_group(++held.last, side_);
+}
+
+template <class Addition>
 void Twigs::follow_right_sides(const FeatureGroups& groups) {
-  GroupTest held{1, 0};
+  Interval held;
   for (std::size_t i = groups.last_test; i-- > groups.first_test;) {
     const auto [first, last] = tests_[i];
-    if (held.last < held.first || held.first != first || held.last < last) {
+    if (held.is_empty() || !tests_[i].grows_to(held)) {
       clear(side_);
       for (std::size_t group = 0; group < groups.n_groups; ++group) {
         if (group < first || group > last) add_group(group, side_);
@@ -245,7 +300,7 @@ void Twigs::list_splits_on(const FeatureGroups& groups, const Table& child) {
   left_.assign(width_ * 2, 0.0);
   double* right = left_.data() + width_;
   Fingerprint key;
-  GroupTest held{1, 0};
+  Interval held;
   const auto add = [&](std::size_t group) {
     key += child.keys[groups.first_slot + group];
     const double* added = values_at(child, groups.first_slot + group);
@@ -253,7 +308,7 @@ void Twigs::list_splits_on(const FeatureGroups& groups, const Table& child) {
   };
   for (std::size_t i = groups.first_test; i < groups.last_test; ++i) {
     const auto [first, last] = tests_[i];
-    if (held.last < held.first || held.first != first || held.last > last) {
+    if (!held.grows_to(tests_[i])) {
       std::fill_n(left_.begin(), width_, 0.0);
       key = {};
       held = {first, first};

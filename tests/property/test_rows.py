@@ -121,7 +121,7 @@ def test_the_classifier_says_what_its_posterior_says(problem, data):
     parameters = {name: value for name, value in problem.settings.items() if name not in ("nominal", "leaf")}
     model = bcart.BayesianTreeClassifier(categorical_features=list(problem.nominal), n_jobs=1, **parameters)
     model.fit(problem.X, problem.y, sample_weight=problem.sample_weight)
-    posterior = compute(problem)
+    posterior = compute(problem, is_folded=False)
     np.testing.assert_array_equal(model.predict_proba(rows), posterior.predict_proba(rows))
     np.testing.assert_array_equal(model.predict(rows), posterior.predict(rows))
     assert model.tree_ == posterior.map_tree()

@@ -27,10 +27,13 @@ class Twigs {
   double value(std::span<const Cell> box, double log_leaf);
 
  private:
-  // A split of the box sends an interval of groups left.
-  struct GroupTest {
-    std::size_t first;
-    std::size_t last;
+  // Of groups; a split of the box sends one left.
+  struct Interval {
+    std::size_t first = 1;
+    std::size_t last = 0;
+
+    bool is_empty() const { return last < first; }
+    bool grows_to(const Interval& other) const { return !is_empty() && first == other.first && last <= other.last; }
   };
   struct FeatureGroups {
     std::uint32_t feature;
@@ -38,6 +41,7 @@ class Twigs {
     std::size_t n_groups;
     std::size_t first_test;
     std::size_t last_test;
+    std::size_t frequent = 0;  // the group of most cells
   };
   // Sums over some cells: for each slot, and for all of them together in the last one.
   struct Table {
@@ -51,6 +55,12 @@ class Twigs {
   void clear(Table& table) const;
   void add_group(std::size_t group, Table& table) const;
   void subtract(const Table& part, Table& rest) const;
+  void list_slots();
+  void add_frequent_groups(Table& table) const;
+  std::size_t n_cells_in(std::size_t group) const { return group_ends_[group + 1] - group_ends_[group]; }
+  void grow_to(const Interval& wanted, Interval& held);
+  template <class Addition>
+  void follow_both_sides(const FeatureGroups& groups);
   template <class Addition>
   void follow_left_sides(const FeatureGroups& groups);
   template <class Addition>
@@ -64,7 +74,6 @@ class Twigs {
   void reduce_terms();
 
   const double* values_at(const Table& table, std::size_t slot) const { return table.values.data() + slot * width_; }
-  std::size_t n_slots() const { return n_slots_; }
 
   const Fold& fold_;
   const TreePrior& prior_;
@@ -75,11 +84,13 @@ class Twigs {
 
   SplitFinder finder_;
   std::vector<Split> splits_;
-  std::vector<GroupTest> tests_;  // one a split
+  std::vector<Interval> tests_;  // one a split
   std::vector<FeatureGroups> features_;
   std::size_t n_slots_ = 0;
   std::vector<std::uint32_t> group_of_code_;
-  std::vector<std::uint32_t> slots_;  // of each cell of the box, on each feature
+  std::vector<std::uint32_t> groups_of_;  // of each cell of the box, on each feature
+  std::vector<std::uint32_t> slots_;      // to which each cell of the box is added, and the last
+  std::vector<std::size_t> slot_ends_{0};
   std::vector<Cell> box_;
   std::vector<std::uint32_t> by_group_;  // cells of the box, sorted by their group on one feature
   std::vector<std::size_t> group_ends_;
