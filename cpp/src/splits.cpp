@@ -37,15 +37,51 @@ void set_bits(std::uint64_t* words, std::size_t begin, std::size_t end) {
 SplitRules::SplitRules(const Cells& cells, const Family& family)
     : cells_(cells), family_(family), fingerprints_(cell_fingerprints(cells.n_cells)) {
   first_bin_.push_back(0);
-  for (std::size_t f = 0; f < cells.n_features; ++f) {
-    first_cut_.push_back(n_cuts());
-    first_bin_.push_back(first_bin_.back() + cells.n_bins[f]);
+  for (const std::size_t n_bins : cells.n_bins) first_bin_.push_back(first_bin_.back() + n_bins);
+  first_cut_.resize(cells.n_features);
+  find_features();
+  for (const std::uint32_t f : features_) {
+    first_cut_[f] = n_cuts();
     list_cuts(f);
     cuts_per_cell_ += cells.kinds[f] == Kind::optional ? 2 : 1;
   }
   write_answers();
   const double* lightest = std::min_element(cells.weights, cells.weights + cells.n_cells);
   checks_leaf_weight_ = cells.n_cells > 0 && !is_enough(*lightest, family.min_samples_leaf);
+}
+
+// A feature of which every cut divides the cells as a cut of features before it does, such as a copy or the complement
+// of one, does so in every box: it is left out.
+void SplitRules::find_features() {
+  SeenSides<Fingerprint> seen(2 * first_bin_.back());
+  for (std::uint32_t f = 0; f < cells_.n_features; ++f) {
+    bool is_new = false;
+    for (const Fingerprint& side : sides_of_cuts(f)) is_new |= side != Fingerprint{} && seen.insert(side);
+    if (is_new) features_.push_back(f);
+  }
+}
+
+// Of all cells, the side of each cut without the first one.
+std::vector<Fingerprint> SplitRules::sides_of_cuts(std::size_t feature) const {
+  std::vector<Fingerprint> bins(cells_.n_bins[feature]);
+  Fingerprint all;
+  for (Cell cell = 0; cell < cells_.n_cells; ++cell) {
+    bins[cells_.row(cell)[feature]] += fingerprints_[cell];
+    all += fingerprints_[cell];
+  }
+  const std::uint32_t first_code = cells_.n_cells > 0 ? cells_.row(0)[feature] : 0;
+  std::vector<Fingerprint> sides;
+  const auto add_cut = [&](std::uint32_t first, std::uint32_t last) {
+    Fingerprint left;
+    for (std::uint32_t code = first; code <= last; ++code) left += bins[code];
+    sides.push_back(first <= first_code && first_code <= last ? all - left : left);
+  };
+  const bool is_nominal = cells_.kinds[feature] == Kind::nominal;
+  for (std::uint32_t code = 0; code < bins.size(); ++code) {
+    add_cut(is_nominal ? code : 0, code);
+    if (cells_.kinds[feature] == Kind::optional && code > 0) add_cut(1, code);
+  }
+  return sides;
 }
 
 void SplitRules::list_cuts(std::size_t feature) {
@@ -227,7 +263,7 @@ std::size_t SplitFinder::list_cuts(std::uint64_t all) {
 void SplitFinder::find_by_bins(std::span<const Cell> box, std::vector<Split>& splits) {
   if (!is_splittable(box)) return;
   add_up_bins(box);
-  for (std::uint32_t f = 0; f < rules_.cells_.n_features; ++f) {
+  for (const std::uint32_t f : rules_.features_) {
     BinSum* bins = &bins_[rules_.first_bin_[f]];
     if (rules_.cells_.kinds[f] == Kind::nominal) {
       list_codes(box, f, splits);
@@ -288,14 +324,14 @@ void SplitFinder::append(std::span<const Cell> box, const Test& test, const BinS
 void SplitFinder::add_up_bins(std::span<const Cell> box) {
   for (const Cell cell : box) {
     const Code* row = rules_.cells_.row(cell);
-    for (std::size_t f = 0; f < rules_.cells_.n_features; ++f) {
+    for (const std::uint32_t f : rules_.features_) {
       BinSum& bin = bins_[rules_.first_bin_[f] + row[f]];
       bin.sum += rules_.fingerprints_[cell];
       bin.weight += rules_.cells_.weights[cell];
       ++bin.n_cells;
     }
   }
-  for (std::size_t f = 0; f < rules_.cells_.n_features; ++f) {
+  for (const std::uint32_t f : rules_.features_) {
     double weight = 0;
     for (std::size_t bin = rules_.first_bin_[f + 1]; bin-- > rules_.first_bin_[f];) {
       weight += bins_[bin].weight;

@@ -70,6 +70,8 @@ class SplitRules {
     std::size_t block_end;  // of the cuts of this form
   };
 
+  void find_features();
+  std::vector<Fingerprint> sides_of_cuts(std::size_t feature) const;
   void add_cuts(std::size_t feature, Form form, std::uint32_t first, std::uint32_t begin, std::uint32_t end);
   void list_cuts(std::size_t feature);
   void write_answers();
@@ -78,6 +80,7 @@ class SplitRules {
   const Cells& cells_;
   Family family_;
   std::vector<Fingerprint> fingerprints_;
+  std::vector<std::uint32_t> features_;  // that divide the cells as none before them does
   std::vector<Cut> cuts_;               // in the order of the representatives
   std::vector<std::size_t> first_cut_;  // of each feature
   std::vector<std::size_t> first_bin_;  // of each feature, and the end
