@@ -49,12 +49,20 @@ void* remap(void* memory, std::size_t old_bytes, std::size_t new_bytes) {
 
 void unmap(void* memory, std::size_t n_bytes) { munmap(memory, round_up(n_bytes, kLargePage)); }
 
+bool is_mappable(std::size_t n_bytes) {
+  void* memory = mmap(nullptr, n_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (memory == MAP_FAILED) return false;
+  munmap(memory, n_bytes);
+  return true;
+}
+
 #else
 
 bool is_mapped(std::size_t) { return false; }
 void* map(std::size_t n_bytes) { return allocate_small(n_bytes); }
 void* remap(void* memory, std::size_t, std::size_t) { return memory; }
 void unmap(void*, std::size_t) {}
+bool is_mappable(std::size_t) { return true; }
 
 #endif
 
@@ -74,5 +82,7 @@ void release(void* memory, std::size_t n_bytes) noexcept {
   if (memory == nullptr) return;
   is_mapped(n_bytes) ? unmap(memory, n_bytes) : std::free(memory);
 }
+
+bool can_map(std::size_t n_bytes) noexcept { return is_mappable(n_bytes); }
 
 }  // namespace bcart

@@ -1,12 +1,13 @@
 #include "bcart/workers.hpp"
 
 #include <algorithm>
-#include <system_error>
 #include <utility>
 
 #if defined(__x86_64__)
 #include <immintrin.h>
 #endif
+
+#include "bcart/memory.hpp"
 
 namespace bcart {
 namespace {
@@ -24,6 +25,14 @@ void relax() {
 #endif
 }
 
+constexpr std::size_t kThreadBytes = std::size_t{1} << 27;  // of addresses: glibc reserves them for a thread's heap
+
+// A thread keeps a little memory for the exceptions it throws. It is asked for when the first is thrown, and if there is
+// none by then, the process ends: so every thread asks before its work, and there are only as many threads as get some.
+void prepare_to_throw() {
+  [[maybe_unused]] const volatile int n = std::uncaught_exceptions();  // volatile, or the call would be left out
+}
+
 template <class Condition>
 bool spin_until(const Condition& condition) {
   for (int i = 0; i < kSpins; ++i) {
@@ -37,13 +46,18 @@ bool spin_until(const Condition& condition) {
 
 Workers::Workers(std::size_t n_workers, Monitor& monitor, Clock::time_point deadline)
     : monitor_(monitor), deadline_(deadline) {
+  prepare_to_throw();
+  while (n_workers > 1 && !can_map((n_workers - 1) * kThreadBytes)) n_workers /= 2;
+  if (n_workers < 2) return;
+  threads_.reserve(n_workers - 1);
   try {
     for (std::size_t worker = 1; worker < n_workers; ++worker) {
       threads_.emplace_back([this, worker] { live(worker); });
     }
-  } catch (const std::system_error&) {
-    // The system has no more threads to give; those that started are enough.
+  } catch (const std::exception&) {
+    // The system has no more threads, or memory for them, to give; those that started are enough.
   }
+  while (!spin_until([&] { return n_ready_.load() == threads_.size(); })) std::this_thread::yield();
 }
 
 Workers::~Workers() {
@@ -54,6 +68,8 @@ Workers::~Workers() {
 }
 
 void Workers::live(std::size_t worker) {
+  prepare_to_throw();
+  ++n_ready_;
   for (std::uint32_t seen = 0;;) {
     if (!spin_until([&] { return generation_.load() != seen; })) generation_.wait(seen);
     seen = generation_.load();

@@ -52,7 +52,7 @@ class InvalidModelError(BcartError, ValueError):
 
 
 class MemoryBudgetError(BcartError, MemoryError):
-    """Not even trees of depth 1 fit into the memory budget, or into the machine.
+    """Not even trees of depth 1 fit into the memory budget; or the system has no more memory to give.
 
     Examples
     --------

@@ -7,10 +7,12 @@ import os
 import re
 import sys
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from numbers import Integral
 
-from bcart.errors import InvalidModelError
+from bcart.errors import InvalidModelError, MemoryBudgetError
 from bcart.parse import as_number
 
 DEFAULT_MAX_MEMORY = "1GB"  # with two cores, about five seconds of listing boxes
@@ -103,6 +105,29 @@ def format_bytes(n_bytes: int) -> str:
         if n_bytes >= size:
             return f"{n_bytes / size:.1f} {unit}"
     return f"{n_bytes} bytes"
+
+
+@contextmanager
+def within_memory() -> Iterator[None]:
+    """Turn the MemoryError of numpy or of Python itself into ours.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> with within_memory():
+    ...     np.zeros(10**16)  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    bcart.errors.MemoryBudgetError: the system has no more memory to give (Unable to allocate ...
+    """
+    try:
+        yield
+    except MemoryBudgetError:
+        raise
+    except MemoryError as error:
+        said = f" ({error})" if str(error) else ""
+        raise MemoryBudgetError(
+            f"the system has no more memory to give{said}; use fewer features or rows, or ask for fewer rows at once"
+        ) from None
 
 
 def _n_usable_cores() -> int:

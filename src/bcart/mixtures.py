@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
+from bcart.cached import cached_property
 from bcart.leaves import LeafModel
 from bcart.parse import FloatArray
 

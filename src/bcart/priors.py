@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, ClassVar
 
 from bcart import _core
+from bcart.cached import cached_property
 from bcart.errors import InvalidModelError
 from bcart.parse import as_number
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from bcart import _core
+from bcart.cached import cached_property
 from bcart.graph import Tests
 from bcart.grid import Grid
 from bcart.parse import FloatArray

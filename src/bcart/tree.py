@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from bcart.cached import cached_property
 from bcart.errors import InvalidModelError
 from bcart.parse import FloatArray, read_only
 from bcart.tables import Labels, as_numbers

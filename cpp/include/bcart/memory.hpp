@@ -17,4 +17,7 @@ void* reallocate(void* memory, std::size_t old_bytes, std::size_t new_bytes);
 
 void release(void* memory, std::size_t n_bytes) noexcept;
 
+// Tells whether the process may have so many more bytes of addresses, now.
+bool can_map(std::size_t n_bytes) noexcept;
+
 }  // namespace bcart

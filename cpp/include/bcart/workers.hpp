@@ -69,6 +69,7 @@ class Workers {
   std::size_t n_chunks_ = 0;
   std::atomic<std::size_t> next_chunk_{0};
   std::atomic<std::uint32_t> generation_{0};
+  std::atomic<std::size_t> n_ready_{0};  // threads that have begun to live
   std::atomic<std::size_t> n_busy_{0};
   std::atomic<bool> is_ending_{false};
   std::atomic<bool> has_failed_{false};

@@ -17,7 +17,7 @@ from bcart.estimators.progress import ProgressLine
 from bcart.graph import Family, build_graph
 from bcart.grid import Grid
 from bcart.leaves import LeafModel
-from bcart.limits import Limits
+from bcart.limits import Limits, within_memory
 from bcart.parse import FloatArray, as_weights
 from bcart.posterior import Posterior
 from bcart.priors import choose_prior
@@ -97,8 +97,9 @@ class BayesianTree(BaseEstimator):  # type: ignore[misc]
 
     def uncertainty(self, X: Any, level: float | None = 0.95) -> Uncertainty:
         """Say how sure each prediction is: `Posterior.uncertainty` for the chosen predictor."""
-        X = self._queries(X)
-        return self.posterior_.uncertainty(X, level, self.predictor)
+        with within_memory():
+            X = self._queries(X)
+            return self.posterior_.uncertainty(X, level, self.predictor)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -13,7 +13,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from bcart.estimators.base import BayesianTree, _clearly
 from bcart.grid import Binning
 from bcart.leaves import DirichletLeaf
-from bcart.limits import DEFAULT_MAX_MEMORY
+from bcart.limits import DEFAULT_MAX_MEMORY, within_memory
 from bcart.parse import FloatArray
 from bcart.priors import TreePrior
 from bcart.tables import Nominal
@@ -139,13 +139,14 @@ class BayesianTreeClassifier(ClassifierMixin, BayesianTree):  # type: ignore[mis
         sample_weight : array of shape (n_rows,), optional
             A row of weight 2 counts as two rows, one of weight 0 as none.
         """
-        table, labels, weights = self._training_data(X, y, sample_weight)
-        _clearly(lambda: check_classification_targets(labels))
-        self.classes_, places = np.unique(labels, return_inverse=True)
-        leaf = DirichletLeaf.for_classes(self.alpha, len(self.classes_))
-        statistics = leaf.statistics(places, len(self.classes_))
-        self._fit_posterior(table, weights, leaf, statistics, self.classes_)
-        return self
+        with within_memory():
+            table, labels, weights = self._training_data(X, y, sample_weight)
+            _clearly(lambda: check_classification_targets(labels))
+            self.classes_, places = np.unique(labels, return_inverse=True)
+            leaf = DirichletLeaf.for_classes(self.alpha, len(self.classes_))
+            statistics = leaf.statistics(places, len(self.classes_))
+            self._fit_posterior(table, weights, leaf, statistics, self.classes_)
+            return self
 
     def predict_proba(self, X: Any, return_std: bool = False) -> FloatArray | tuple[FloatArray, FloatArray]:
         """Return the probability of each class (in the order of `classes_`) for each row.
@@ -154,9 +155,10 @@ class BayesianTreeClassifier(ClassifierMixin, BayesianTree):  # type: ignore[mis
         still move as data come in. The default keeps the form that scikit-learn expects. Intervals, and where the
         uncertainty comes from, are told by `uncertainty`.
         """
-        X = self._queries(X)
-        sure = self.posterior_.uncertainty(X, None, self.predictor)
-        return (sure.mean, sure.std) if return_std else sure.mean
+        with within_memory():
+            X = self._queries(X)
+            sure = self.posterior_.uncertainty(X, None, self.predictor)
+            return (sure.mean, sure.std) if return_std else sure.mean
 
     def predict_log_proba(self, X: Any) -> FloatArray:
         """Return the logarithms of `predict_proba`."""
@@ -164,5 +166,6 @@ class BayesianTreeClassifier(ClassifierMixin, BayesianTree):  # type: ignore[mis
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
         """Return the most probable class of each row, the first of equals."""
-        X = self._queries(X)
-        return self.posterior_.predict(X, self.predictor)
+        with within_memory():
+            X = self._queries(X)
+            return self.posterior_.predict(X, self.predictor)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from functools import cached_property
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from bcart import _core
+from bcart.cached import cached_property
 from bcart.errors import InvalidDataError, InvalidModelError
 from bcart.parse import FloatArray
 
