@@ -58,5 +58,6 @@ void bind_graph(nb::module_& module);
 void bind_models(nb::module_& module);
 void bind_grammar(nb::module_& module);
 void bind_queries(nb::module_& module);
+void bind_rows(nb::module_& module);
 
 }  // namespace bcart::bindings

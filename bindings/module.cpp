@@ -33,4 +33,5 @@ NB_MODULE(_core, module) {
   bind_models(module);
   bind_grammar(module);
   bind_queries(module);
+  bind_rows(module);
 }

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 import enum
-from typing import Annotated
+from typing import Annotated, overload
 
 import numpy
 from numpy.typing import NDArray
@@ -37,13 +37,6 @@ class Ending(enum.Enum):
 
     SYSTEM = 4
 
-class Folding(enum.Enum):
-    AUTOMATIC = 0
-
-    NEVER = 1
-
-    ALWAYS = 2
-
 class Graph:
     @property
     def n_boxes(self) -> int: ...
@@ -59,9 +52,6 @@ class Graph:
 
     @property
     def max_depth(self) -> int | None: ...
-
-    @property
-    def is_folded(self) -> bool: ...
 
     @property
     def n_boxes_found(self) -> int: ...
@@ -95,14 +85,9 @@ class Graph:
         Of each number of a test: feature, form, and the codes below and above the gap.
         """
 
-def build_graph(codes: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu', writable=False)], n_bins: Sequence[int], kinds: Sequence[Kind], statistics: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], max_depth: int | None, min_samples_leaf: float, min_samples_split: float, folding: Folding, max_bytes: int, seconds: float | None, n_workers: int, on_progress: object | None) -> Graph: ...
+def build_graph(codes: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu', writable=False)], n_bins: Sequence[int], kinds: Sequence[Kind], statistics: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], max_depth: int | None, min_samples_leaf: float, min_samples_split: float, max_bytes: int, seconds: float | None, n_workers: int, on_progress: object | None) -> Graph: ...
 
-def restore_graph(n_bins: Sequence[int], kinds: Sequence[Kind], first_split: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)], n_splits_of: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)], n_cells: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)], statistics: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], tests: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)], left: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)], right: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)], max_depth: int | None, is_folded: bool, ending: Ending) -> Graph: ...
-
-class Fold:
-    def __init__(self, graph: Graph, codes: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu', writable=False)], statistics: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], min_samples_leaf: float, min_samples_split: float) -> None: ...
-
-    def cells_of(self, box: int) -> list[int]: ...
+def restore_graph(n_bins: Sequence[int], kinds: Sequence[Kind], first_split: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)], n_splits_of: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)], n_cells: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)], statistics: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], tests: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)], left: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)], right: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)], max_depth: int | None, ending: Ending) -> Graph: ...
 
 class LeafModel:
     def __init__(self, family: str, parameters: Sequence[float]) -> None: ...
@@ -142,12 +127,12 @@ class Depths:
 
     def n_depths(self, box: int) -> int: ...
 
-def sweep_log_sum(graph: Graph, depths: Depths, prior: TreePrior, fold: Fold | None, leaf: LeafModel | None, log_leaf: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, n_workers: int) -> Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', writable=False)]: ...
+def sweep_log_sum(graph: Graph, depths: Depths, prior: TreePrior, log_leaf: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, n_workers: int) -> Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', writable=False)]: ...
 
-def sweep_maximum(graph: Graph, depths: Depths, prior: TreePrior, fold: Fold | None, leaf: LeafModel | None, log_leaf: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, n_workers: int) -> Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', writable=False)]: ...
+def sweep_maximum(graph: Graph, depths: Depths, prior: TreePrior, log_leaf: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, n_workers: int) -> Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', writable=False)]: ...
 
 class Grammar:
-    def __init__(self, graph: Graph, depths: Depths, prior: TreePrior, fold: Fold | None, leaf: LeafModel, log_leaf: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], values: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None: ...
+    def __init__(self, graph: Graph, depths: Depths, prior: TreePrior, log_leaf: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], values: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None: ...
 
     @property
     def n_rules(self) -> int: ...
@@ -169,9 +154,6 @@ class Derivations:
     def box(self) -> Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', writable=False)]: ...
 
     @property
-    def statistics(self) -> Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', writable=False)]: ...
-
-    @property
     def test(self) -> Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', writable=False)]: ...
 
     @property
@@ -182,13 +164,36 @@ class Queries:
 
     def respond(self, grammar: Grammar, leaf: LeafModel, n_workers: int) -> tuple[Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', writable=False)], Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', writable=False)], Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', writable=False)], Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', writable=False)]]: ...
 
-    def mixtures(self, grammar: Grammar, may_lose: float, n_workers: int) -> tuple[Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', writable=False)], Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', writable=False)], Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', writable=False)]]:
+    def mixtures(self, grammar: Grammar, may_lose: float, n_workers: int) -> tuple[Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', writable=False)], Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', writable=False)], Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', writable=False)]]: ...
+
+    def walk_best(self, grammar: Grammar, n_workers: int) -> Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', writable=False)]: ...
+
+    def walk_randomly(self, grammar: Grammar, seed: int, n: int, n_workers: int) -> tuple[Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', writable=False)], Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', writable=False)]]: ...
+
+class Groups:
+    def __len__(self) -> int: ...
+
+    @property
+    def group_of(self) -> Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', writable=False)]: ...
+
+    @property
+    def first_row(self) -> Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', writable=False)]: ...
+
+    def add_up(self, begin: int, statistics: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), device='cpu', writable=False)], sums: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], n_workers: int) -> None:
         """
-        Where the leaves of each query end, and the statistics and weights of all leaves.
+        Add statistics and weights of consecutive rows, the first being number `begin`, to the sums of the groups.
         """
 
-    def walk_best(self, grammar: Grammar, n_workers: int) -> Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', writable=False)]:
-        """The statistics of the leaves reached."""
+def encode(columns: Sequence[Annotated[NDArray[numpy.float64], dict(shape=(None,), device='cpu', writable=False)]], cuts: Sequence[Annotated[NDArray[numpy.float64], dict(shape=(None,), device='cpu', writable=False)]], first_code: Sequence[int], n_workers: int) -> tuple[Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', writable=False)], list[int]]: ...
 
-    def walk_randomly(self, grammar: Grammar, seed: int, n: int, n_workers: int) -> tuple[Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', writable=False)], Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', writable=False)], Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', writable=False)]]:
-        """The leaves reached, as boxes, their statistics, and random numbers."""
+def encode_widely(columns: Sequence[Annotated[NDArray[numpy.float64], dict(shape=(None,), device='cpu', writable=False)]], cuts: Sequence[Annotated[NDArray[numpy.float64], dict(shape=(None,), device='cpu', writable=False)]], first_code: Sequence[int], n_workers: int) -> tuple[Annotated[NDArray[numpy.uint16], dict(shape=(None,), order='C', writable=False)], list[int]]: ...
+
+def survey(columns: Sequence[Annotated[NDArray[numpy.float64], dict(shape=(None,), device='cpu', writable=False)]], max_distinct: int, n_workers: int) -> list[tuple[bool, bool, list[float]]]: ...
+
+def find_bounds(columns: Sequence[Annotated[NDArray[numpy.float64], dict(shape=(None,), device='cpu', writable=False)]], cuts: Sequence[Annotated[NDArray[numpy.float64], dict(shape=(None,), device='cpu', writable=False)]], n_workers: int) -> list[tuple[list[float], list[float]]]: ...
+
+@overload
+def group_rows(codes: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu', writable=False)], n_workers: int) -> Groups: ...
+
+@overload
+def group_rows(codes: Annotated[NDArray[numpy.uint16], dict(shape=(None, None), order='C', device='cpu', writable=False)], n_workers: int) -> Groups: ...

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import get_args
 
 import numpy as np
 import numpy.typing as npt
 
+from bcart import _core
 from bcart.errors import InvalidDataError
-from bcart.grid import CodeArray, Kind, add_up
+from bcart.grid import CodeArray, Kind
+from bcart.limits import Limits
 from bcart.parse import FloatArray, as_floats, as_weights
 
 MAX_WEIGHT = 1e30  # beyond, the tenth power of a count overflows
-_COLUMNS_PER_STEP = 4
+_ROWS_PER_STEP = 2**16  # whose statistics stay in the cache between being made and being added
+
+StatisticsOf = Callable[[slice], FloatArray]
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -55,7 +59,7 @@ class Cells:
     ) -> None:
         sums = as_floats(statistics, "statistics")
         weight = sums.sum(axis=-1) if weights is None else as_floats(weights, "weights")
-        object.__setattr__(self, "codes", _as_codes(codes))
+        object.__setattr__(self, "codes", np.array(_as_codes(codes)))
         object.__setattr__(self, "statistics", sums)
         object.__setattr__(self, "weights", weight)
         object.__setattr__(self, "kinds", _as_kinds(kinds, self.codes.shape[1]))
@@ -67,31 +71,35 @@ class Cells:
     def from_rows(
         cls,
         codes: npt.ArrayLike,
-        statistics: npt.ArrayLike,
+        statistics: npt.ArrayLike | StatisticsOf,
         sample_weight: npt.ArrayLike | None = None,
         kinds: Sequence[Kind] | None = None,
+        n_jobs: int | None = None,
     ) -> Cells:
         """Add up rows with equal codes; rows of weight zero are absent.
 
         Parameters
         ----------
         codes : array of shape (n_rows, n_features)
-        statistics : array of shape (n_rows, n_statistics)
-            Statistics of each row alone, for classification a 1 in the column of its class.
+        statistics : array of shape (n_rows, n_statistics), or callable
+            Statistics of each row alone, for classification a 1 in the column of its class. A function returns them
+            for a slice of the rows, and is asked for one slice after the other: those of all rows together may take
+            more memory than the table.
         sample_weight : array of shape (n_rows,), optional
         kinds : sequence of {"numeric", "optional", "nominal"}, optional
+        n_jobs : int, optional
+            Threads, see `Limits`; no bit of the sums depends on it.
         """
-        row_codes, row_statistics = _as_codes(codes), as_floats(statistics, "statistics")
-        if row_statistics.ndim != 2 or len(row_statistics) != len(row_codes) or row_statistics.shape[1] == 0:
-            raise InvalidDataError(f"{len(row_codes)} rows need as many statistics, got shape {row_statistics.shape}")
+        row_codes, n_workers = _as_codes(codes), Limits(n_jobs=n_jobs).n_workers
+        statistics_of = statistics if callable(statistics) else _sliced(statistics, len(row_codes))
         weights = as_weights(sample_weight, len(row_codes))
         present = weights > 0
         if not present.any():
             raise InvalidDataError("there are no rows with a positive weight")
-        row_codes, row_statistics, weights = row_codes[present], row_statistics[present], weights[present]
-        _, first, group = np.unique(_group(row_codes), return_index=True, return_inverse=True)
-        sums = [add_up(column * weights, group) for column in row_statistics.T]
-        return cls(row_codes[first], np.stack(sums, axis=1), add_up(weights, group), kinds)
+        row_codes = row_codes if present.all() else row_codes[present]
+        groups = _core.group_rows(row_codes, n_workers)
+        sums = _add_up(groups, statistics_of, weights, present, n_workers)
+        return cls(row_codes[groups.first_row], sums[:, :-1], sums[:, -1], kinds)
 
     @property
     def n_cells(self) -> int:
@@ -113,7 +121,7 @@ def _check_cells(codes: CodeArray, statistics: FloatArray, weights: FloatArray) 
         )
     if not np.isfinite(statistics).all() or not ((weights > 0) & (weights <= MAX_WEIGHT)).all():
         raise InvalidDataError(f"statistics of cells must be finite, their weights positive and at most {MAX_WEIGHT:g}")
-    if len(np.unique(_group(codes))) < len(codes):
+    if len(_core.group_rows(codes, 1)) < len(codes):
         raise InvalidDataError("two cells have the same codes; add up rows with Cells.from_rows")
 
 
@@ -133,17 +141,36 @@ def _as_codes(codes: npt.ArrayLike) -> CodeArray:
         raise InvalidDataError(f"codes must be a table of whole numbers: {error}") from None
     if array.ndim != 2 or 0 in array.shape or not np.issubdtype(array.dtype, np.integer):
         raise InvalidDataError(f"codes must be a table of whole numbers, got shape {array.shape} of {array.dtype}")
-    if array.min() < 0 or array.max() > 255:
+    if array.dtype != np.uint8 and (array.min() < 0 or array.max() > 255):
         raise InvalidDataError(f"codes must lie between 0 and 255, got {array.min()} to {array.max()}")
-    return np.array(array, dtype=np.uint8, order="C")
+    return np.asarray(array, dtype=np.uint8, order="C")
 
 
-def _group(codes: CodeArray) -> npt.NDArray[np.intp]:
-    """Number rows so that equal rows get equal numbers, in lexicographic order."""
-    group = np.zeros(len(codes), dtype=np.intp)
-    for start in range(0, codes.shape[1], _COLUMNS_PER_STEP):
-        packed = group.astype(np.uint64)
-        for column in codes[:, start : start + _COLUMNS_PER_STEP].T:
-            packed = packed << np.uint64(8) | column
-        group = np.unique(packed, return_inverse=True)[1].ravel()
-    return group
+def _sliced(statistics: npt.ArrayLike, n_rows: int) -> StatisticsOf:
+    rows = as_floats(statistics, "statistics", copy=False)
+    if rows.ndim != 2 or len(rows) != n_rows or rows.shape[1] == 0:
+        raise InvalidDataError(f"{n_rows} rows need as many statistics, got shape {rows.shape}")
+    return rows.__getitem__
+
+
+def _add_up(
+    groups: _core.Groups,
+    statistics_of: StatisticsOf,
+    weights: FloatArray,
+    present: npt.NDArray[np.bool_],
+    n_workers: int,
+) -> FloatArray:
+    """Return the sums of the statistics of each group and, behind them, of the weights."""
+    sums, n_added = np.empty((0, 0)), 0
+    for start in range(0, len(weights), _ROWS_PER_STEP):
+        rows = slice(start, min(start + _ROWS_PER_STEP, len(weights)))
+        here = present[rows]
+        if not here.all():
+            part, weight = statistics_of(rows)[here], weights[rows][here]
+        else:
+            part, weight = statistics_of(rows), weights[rows]
+        if start == 0:
+            sums = np.zeros((len(groups), part.shape[1] + 1))
+        groups.add_up(n_added, part, weight, sums, n_workers)
+        n_added += len(part)
+    return sums

@@ -9,9 +9,11 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from bcart import _core
 from bcart.errors import InvalidDataError, InvalidModelError
+from bcart.limits import Limits
 from bcart.parse import FloatArray, as_floats, as_weights, as_whole, name_features
-from bcart.tables import UNSEEN, Labels, Nominal, Table, as_numbers, describe_labels, read_table
+from bcart.tables import UNSEEN, Labels, Nominal, Table, describe_labels, read_table
 
 CodeArray = npt.NDArray[np.uint8]
 BoolArray = npt.NDArray[np.bool_]
@@ -79,6 +81,7 @@ class Grid:
         categorical_features: Nominal = "from_dtype",
         feature_names: Sequence[str] | None = None,
         sample_weight: npt.ArrayLike | None = None,
+        n_jobs: int | None = None,
     ) -> Grid:
         """Choose the bins for the columns of `X`.
 
@@ -94,29 +97,40 @@ class Grid:
         feature_names : sequence of str, optional
         sample_weight : array of shape (n_rows,), optional
             Rows of weight zero count as absent; quantiles are those of the weighted rows.
+        n_jobs : int, optional
+            Threads, see `Limits`.
         """
         table = read_table(X, categorical_features, feature_names)
-        return cls.from_table(table, max_bins, binning, as_weights(sample_weight, table.n_rows))
+        weights = as_weights(sample_weight, table.n_rows)
+        return cls.from_table(table, max_bins, binning, weights, Limits(n_jobs=n_jobs).n_workers)
 
     @classmethod
-    def from_table(cls, table: Table, max_bins: int, binning: Binning, weights: FloatArray) -> Grid:
+    def from_table(cls, table: Table, max_bins: int, binning: Binning, weights: FloatArray, n_workers: int = 1) -> Grid:
         """Choose the bins for the columns of a table that has been read."""
         max_bins = as_whole(max_bins, "max_bins", f"a whole number from 2 to {MAX_BINS}", 2, MAX_BINS)
         if binning not in ("uniform", "quantile"):
             raise InvalidModelError(f"binning={binning!r} must be 'uniform' or 'quantile'")
         if not (weights > 0).any():
             raise InvalidDataError("there are no rows with a positive weight to choose bins from")
-        table, weights = table.take(weights > 0), weights[weights > 0]
+        if not (weights > 0).all():
+            table, weights = table.take(weights > 0), weights[weights > 0]
         categories = tuple(column.labels() if column.is_nominal else None for column in table.columns)
-        bounds, has_missing = [], []
-        for column, labels in zip(table.columns, categories, strict=True):
-            numbers = column.numbers(labels)
-            known = ~np.isnan(numbers)
-            has_missing.append(not known.all())
-            most = max_bins if labels is None else len(labels)
-            bounds.append(_bin_bounds(numbers[known], weights[known], most, binning))
+        columns = table.numbers(categories)
+        has_missing, has_many, distinct = zip(*_core.survey(columns, max_bins, n_workers), strict=True)
+        bounds = [(np.array(values), np.array(values)) for values in distinct]
+        for feature, labels in enumerate(categories):
+            if labels is not None:
+                bounds[feature] = (np.arange(len(labels), dtype=np.float64),) * 2
+        cut = [feature for feature, many in enumerate(has_many) if many and categories[feature] is None]
+        ranges, numbers = [distinct[feature] for feature in cut], [columns[feature] for feature in cut]
+        if binning == "uniform":
+            found = _uniform_bounds(numbers, ranges, max_bins, n_workers)
+        else:
+            found = [_quantile_bounds(column, weights, max_bins) for column in numbers]
+        for feature, bound in zip(cut, found, strict=True):
+            bounds[feature] = bound
         lowest, highest = zip(*bounds, strict=True)
-        return cls(lowest, highest, table.names, categories, tuple(has_missing))
+        return cls(lowest, highest, table.names, categories, has_missing)
 
     @classmethod
     def of_codes(
@@ -154,28 +168,26 @@ class Grid:
         first = int(self.has_missing[feature])
         return _midpoints(self.highest[feature][lower - first], self.lowest[feature][upper - first])
 
-    def read(self, X: Any) -> FloatArray:
-        """Return rows as numbers: NaN where values are missing, labels by their places, -1 for unknown ones."""
-        return as_numbers(X, self.feature_names, self.categories)
+    def columns(self, X: Any) -> list[FloatArray]:
+        """Return columns of numbers: NaN where values are missing, labels by their places, -1 for unknown ones."""
+        nominal = [labels is not None for labels in self.categories]
+        return read_table(X, nominal, self.feature_names).numbers(self.categories)
 
-    def encode(self, X: Any) -> CodeArray:
+    def encode(self, X: Any, n_jobs: int | None = None) -> CodeArray:
         """Map rows to codes. A value in a gap goes to the bin that is nearer, one outside to the outermost."""
-        return self.encode_numbers(self.read(X))
+        return self._encode_columns(self.columns(X), Limits(n_jobs=n_jobs).n_workers)
 
-    def encode_table(self, table: Table) -> CodeArray:
+    def encode_table(self, table: Table, n_workers: int = 1) -> CodeArray:
         """Map the rows of a table that has been read to codes."""
-        columns = zip(table.columns, self.categories, strict=True)
-        return self.encode_numbers(np.column_stack([column.numbers(labels) for column, labels in columns]))
+        return self._encode_columns(table.numbers(self.categories), n_workers)
 
-    def encode_numbers(self, rows: FloatArray) -> CodeArray:
-        """Map rows, as `read` returns them, to codes."""
-        codes = np.empty(rows.shape, dtype=np.uint8)
-        for feature, column in enumerate(rows.T):
-            self._refuse_unknown(feature, column)
-            cuts = _midpoints(self.highest[feature][:-1], self.lowest[feature][1:])
-            known = np.searchsorted(cuts, column, side="right") + self.has_missing[feature]
-            codes[:, feature] = np.where(np.isnan(column), 0, known)
-        return codes
+    def _encode_columns(self, columns: list[FloatArray], n_workers: int) -> CodeArray:
+        cuts = [_midpoints(high[:-1], low[1:]) for low, high in zip(self.lowest, self.highest, strict=True)]
+        codes, has_missing = _core.encode(columns, cuts, self.has_missing, n_workers)
+        for feature, column in enumerate(columns):
+            if has_missing[feature] > self.has_missing[feature] or self.categories[feature] is not None:
+                self._refuse_unknown(feature, column)
+        return np.asarray(codes).reshape(-1, len(columns))
 
     def _refuse_unknown(self, feature: int, column: FloatArray) -> None:
         """Missing values and labels that the grid was not made from have no code."""
@@ -209,28 +221,33 @@ class Grid:
         return np.where(bins < 0, missing_left, is_left)
 
 
-def add_up(values: FloatArray, group: npt.NDArray[np.integer]) -> FloatArray:
-    """Sum the values of each group 0, 1, ..."""
-    return np.asarray(np.bincount(group, weights=values), dtype=np.float64)
+def _uniform_bounds(
+    columns: list[FloatArray], ranges: list[list[float]], max_bins: int, n_workers: int
+) -> list[tuple[FloatArray, FloatArray]]:
+    """Return the lowest and the highest value in each part of equal width that is not empty."""
+    fractions = np.arange(1, max_bins) / max_bins
+    edges = [np.maximum.accumulate(low * (1 - fractions) + high * fractions) for low, high in ranges]
+    found = [np.array(bounds) for bounds in _core.find_bounds(columns, edges, n_workers)]
+    return [(low[low <= high], high[low <= high]) for low, high in found]
 
 
-def _bin_bounds(column: FloatArray, weights: FloatArray, max_bins: int, binning: str) -> tuple[FloatArray, FloatArray]:
-    values, inverse = np.unique(column, return_inverse=True)
-    if len(values) <= max_bins:  # none at all, if every value is missing
-        return values, values
-    if binning == "uniform":
-        codes = _uniform_codes(values, max_bins)
-    else:
-        codes = _quantile_codes(add_up(weights, inverse.ravel()), max_bins)
+def _quantile_bounds(column: FloatArray, weights: FloatArray, max_bins: int) -> tuple[FloatArray, FloatArray]:
+    values, weight_of = _weigh(column, weights)
+    codes = _quantile_codes(weight_of, max_bins)
     first = np.flatnonzero(np.diff(codes, prepend=-1))
     last = np.append(first[1:], len(values)) - 1
     return values[first], values[last]
 
 
-def _uniform_codes(values: FloatArray, max_bins: int) -> npt.NDArray[np.intp]:
-    fractions = np.arange(1, max_bins) / max_bins
-    edges = values[0] * (1 - fractions) + values[-1] * fractions
-    return np.searchsorted(edges, values, side="right")
+def _weigh(column: FloatArray, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return the distinct values that are not missing, and the weight of each."""
+    known = ~np.isnan(column)
+    if (weights == 1).all():  # to sort is several times faster than to sort and remember from where
+        values = np.sort(column[known]) + 0.0  # -0.0 and 0.0 are one value
+        first = np.flatnonzero(np.diff(values, prepend=-np.inf))
+        return values[first], np.diff(first, append=len(values)).astype(np.float64)
+    values, which = np.unique(column[known], return_inverse=True)
+    return values + 0.0, np.asarray(np.bincount(which.ravel(), weights=weights[known]), dtype=np.float64)
 
 
 def _quantile_codes(weights: FloatArray, max_bins: int) -> npt.NDArray[np.intp]:

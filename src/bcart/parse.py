@@ -15,10 +15,10 @@ FloatArray = npt.NDArray[np.float64]
 RandomState = int | np.integer | np.random.Generator | np.random.RandomState | None
 
 
-def as_floats(values: npt.ArrayLike, name: str) -> FloatArray:
-    """Return a new contiguous array of floats."""
+def as_floats(values: npt.ArrayLike, name: str, *, copy: bool = True) -> FloatArray:
+    """Return a contiguous array of floats, a new one unless `copy` is false."""
     try:
-        return np.array(values, dtype=np.float64, order="C")
+        return np.array(values, dtype=np.float64, order="C") if copy else np.asarray(values, np.float64, order="C")
     except (TypeError, ValueError) as error:
         raise InvalidDataError(f"{name} must be numbers: {error}; encode text as numbers first") from None
 
@@ -33,7 +33,7 @@ def read_only(values: Any) -> npt.NDArray[Any]:
 def as_weights(sample_weight: npt.ArrayLike | None, n_rows: int) -> FloatArray:
     """Return one finite, non-negative weight a row, 1 by default."""
     if sample_weight is None:
-        return np.ones(n_rows)
+        return np.broadcast_to(np.float64(1), n_rows)  # which takes no memory
     weights = as_floats(sample_weight, "sample_weight")
     if weights.shape != (n_rows,):
         raise InvalidDataError(f"sample_weight has shape {weights.shape}, expected ({n_rows},): one weight a row")

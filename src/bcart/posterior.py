@@ -348,7 +348,7 @@ class Posterior:
         return TreeMaker(self.graph, self.leaf, self._routing, self.classes, self.log_score)
 
     def _rows(self, X: Any) -> Rows:
-        positions = self._routing.positions(X)
+        positions = self._routing.positions(X, self._n_workers)
         parts = self.graph, self.leaf, self._routing, self._native_grammar, self._weights_of_boxes
         return Rows(positions, *parts, self._n_workers)
 

@@ -16,7 +16,9 @@ from bcart.parse import FloatArray
 from bcart.tree import describe_test
 
 _MISSING = 0  # the position of a missing value; known ones follow
-_UNSEEN = np.iinfo(np.uint32).max
+_FIRST_LABEL = 2  # behind the position of labels that are not known
+
+Positions = npt.NDArray[np.uint16]  # 255 bins have less than 2**15 pairs, each with a threshold
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,17 +64,11 @@ class Routing:
         missing_left = bool(self.tests.form[number] == _core.Form.MISSING_LEFT)
         return describe_test(name, labels, float(self.threshold[number]), int(self.category[number]), missing_left)
 
-    def positions(self, X: Any) -> npt.NDArray[np.uint32]:
+    def positions(self, X: Any, n_workers: int = 1) -> Positions:
         """Return the position of each row on each feature."""
-        rows = self.grid.read(X)
-        positions = np.empty(rows.shape, dtype=np.uint32)
-        for feature, column in enumerate(rows.T):
-            if self.grid.categories[feature] is None:
-                known = np.searchsorted(self._cuts[feature], column, side="right")
-            else:
-                known = np.where(column >= 0, column, _UNSEEN - 1).astype(np.int64, copy=False)
-            positions[:, feature] = np.where(np.isnan(column), _MISSING, known + 1)
-        return positions
+        columns = self.grid.columns(X)
+        positions, _ = _core.encode_widely(columns, self._cuts, [_MISSING + 1] * len(columns), n_workers)
+        return np.asarray(positions).reshape(-1, len(columns))
 
     def queries(self, positions: npt.NDArray[np.uint32], box_weights: FloatArray | None) -> _core.Queries:
         """Return what the core asks of rows at these positions; box weights are needed if `has_missing`."""
@@ -81,7 +77,7 @@ class Routing:
         return _core.Queries(positions, self.tests.feature, first, last, has_learned, box_weights)
 
     @staticmethod
-    def has_missing(positions: npt.NDArray[np.uint32]) -> bool:
+    def has_missing(positions: npt.NDArray[np.unsignedinteger]) -> bool:
         """Tell whether some row has a missing value."""
         return bool((positions == _MISSING).any())
 
@@ -91,9 +87,13 @@ class Routing:
 
     @cached_property
     def _cuts(self) -> list[FloatArray]:
-        """The distinct thresholds on each feature, in ascending order."""
-        features = range(len(self.grid.feature_names))
-        return [np.unique(self.threshold[self._has_threshold & (self.tests.feature == f)]) for f in features]
+        """The distinct thresholds on each feature, in ascending order; of labels their places."""
+        return [
+            np.unique(self.threshold[self._has_threshold & (self.tests.feature == feature)])
+            if labels is None
+            else np.arange(len(labels), dtype=np.float64)
+            for feature, labels in enumerate(self.grid.categories)
+        ]
 
     @cached_property
     def _intervals(self) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.uint32]]:
@@ -104,6 +104,6 @@ class Routing:
             here = self._has_threshold & (self.tests.feature == feature)
             last[here] = np.searchsorted(cuts, self.threshold[here]) + 1
         is_label = self.category >= 0
-        first[is_label] = last[is_label] = self.category[is_label] + 1
+        first[is_label] = last[is_label] = self.category[is_label] + _FIRST_LABEL
         first[self.asks_for_missing] = last[self.asks_for_missing] = _MISSING
         return first, last

@@ -16,7 +16,7 @@ from bcart.leaves import LeafModel
 from bcart.leaves.model import Moments
 from bcart.mixtures import LEAVES_AT_ONCE, Mixtures
 from bcart.parse import FloatArray, as_floats
-from bcart.routing import Routing
+from bcart.routing import Positions, Routing
 
 Predictor = Literal["ensemble", "map"]
 
@@ -40,7 +40,7 @@ class Rows:
     n_workers : int
     """
 
-    positions: npt.NDArray[np.uint32]
+    positions: Positions
     graph: Graph
     leaf: LeafModel
     routing: Routing
@@ -53,8 +53,8 @@ class Rows:
 
     def distinct(self) -> tuple[Rows, npt.NDArray[np.intp]]:
         """Return the rows that some tree can tell apart, and which of them each row is."""
-        positions, which = np.unique(self.positions, axis=0, return_inverse=True)
-        return replace(self, positions=positions), which.ravel()
+        groups = _core.group_rows(self.positions, self.n_workers)
+        return replace(self, positions=self.positions[groups.first_row]), groups.group_of.astype(np.intp)
 
     def moments(self, predictor: Predictor) -> tuple[Moments, FloatArray]:
         """Return mean, variance within leaves and noise for each row and output, and the variance between trees."""
@@ -96,9 +96,9 @@ class Rows:
     def _as_rows(self, statistics: Any) -> FloatArray:
         return np.asarray(statistics).reshape(-1, self.leaf.n_statistics)
 
-    def _queries(self, positions: npt.NDArray[np.uint32]) -> _core.Queries:
+    def _queries(self, positions: Positions) -> _core.Queries:
         weights = self.box_weights() if self.routing.has_missing(positions) else None
-        return self.routing.queries(np.ascontiguousarray(positions), weights)
+        return self.routing.queries(np.ascontiguousarray(positions, dtype=np.uint32), weights)
 
 
 def as_predictor(predictor: Predictor) -> Predictor:
@@ -120,9 +120,11 @@ def as_targets(y: npt.ArrayLike, classes: npt.NDArray[Any] | None, n_rows: int) 
             raise InvalidDataError(f"y contains {targets[row]} (row {row}); leave out rows without a finite target")
         return targets
     places = {label: place for place, label in enumerate(classes.tolist())}
-    unknown = [label for label in given.tolist() if label not in places]
-    if unknown:
+    listed = given.tolist()
+    found = np.fromiter((places.get(label, -1) for label in listed), np.float64, n_rows)
+    if (found < 0).any():
+        unknown = listed[int(np.flatnonzero(found < 0)[0])]
         raise InvalidDataError(
-            f"y contains {unknown[0]!r}, which is none of the classes {list(places)}; leave out such rows"
+            f"y contains {unknown!r}, which is none of the classes {list(places)}; leave out such rows"
         )
-    return np.array([places[label] for label in given.tolist()], dtype=np.float64)
+    return found

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -63,8 +63,14 @@ class Table:
         """Names of the columns."""
         return tuple(column.name for column in self.columns)
 
+    def numbers(self, categories: Sequence[Labels | None]) -> list[FloatArray]:
+        """Return each column as numbers, see `Column.numbers`; none is copied that holds numbers already."""
+        return [column.numbers(labels) for column, labels in zip(self.columns, categories, strict=True)]
+
     def take(self, rows: npt.NDArray[np.bool_]) -> Table:
         """Return the table of some of the rows."""
+        if rows.all():
+            return self
         return Table(tuple(Column(c.name, c.values[rows], c.is_nominal) for c in self.columns))
 
 
@@ -101,7 +107,7 @@ def as_numbers(X: Any, names: Sequence[str], categories: Sequence[Labels | None]
     """Return rows as numbers, labels by their places among those known: how trees and grids see a table."""
     nominal = [labels is not None for labels in categories]
     table = read_table(X, nominal, names)
-    return np.column_stack([c.numbers(labels) for c, labels in zip(table.columns, categories, strict=True)])
+    return np.column_stack(table.numbers(categories))
 
 
 def unmasked(X: Any) -> Any:
@@ -207,13 +213,15 @@ def _as_numbers(column: Any, name: str) -> FloatArray:
         values = _values(column)
     if values.dtype.kind == "O":
         values = np.array([_as_number(value, name, row) for row, value in enumerate(values)], dtype=np.float64)
-    numbers = np.array(values, dtype=np.float64)
+    numbers = np.asarray(values, dtype=np.float64)
+    if numbers.strides[0] % numbers.itemsize or not numbers.flags.aligned:
+        numbers = numbers.copy()  # fields of records lie where the core cannot read them
     if np.isinf(numbers).any():
         row = int(np.flatnonzero(np.isinf(numbers))[0])
         raise InvalidDataError(
             f"column {name!r} contains {numbers[row]} (row {row}); clip infinite values, or make them missing (NaN)"
         )
-    return numbers + 0.0  # -0.0 and 0.0 are one value
+    return numbers
 
 
 def _as_number(value: Any, name: str, row: int) -> float:
@@ -229,15 +237,26 @@ def _as_number(value: Any, name: str, row: int) -> float:
 
 
 def _as_labels(values: npt.NDArray[Any], name: str) -> npt.NDArray[Any]:
+    listed = values.tolist()
+    try:
+        missing = {value for value in set(listed) if _is_missing(value)}
+    except TypeError:
+        row = next(row for row, label in enumerate(listed) if not _is_hashable(label))
+        raise InvalidDataError(
+            f"column {name!r} contains {listed[row]!r} (row {row}), which cannot be a category; turn it into text or "
+            "numbers, or drop the column"
+        ) from None
     labels = np.empty(len(values), dtype=object)
-    labels[:] = [None if _is_missing(value) else value for value in values.tolist()]
-    for row, label in enumerate(labels):
-        if not isinstance(label, Hashable):
-            raise InvalidDataError(
-                f"column {name!r} contains {label!r} (row {row}), which cannot be a category; turn it into text or "
-                "numbers, or drop the column"
-            )
+    labels[:] = [None if value in missing else value for value in listed] if missing else listed
     return labels
+
+
+def _is_hashable(label: Any) -> bool:
+    try:
+        hash(label)
+    except TypeError:
+        return False
+    return True
 
 
 def _is_missing(value: Any) -> bool:

@@ -181,8 +181,8 @@ def test_the_bindings_are_where_the_languages_meet():
 # The engine from the bottom up, as includes of headers.
 ENGINE = (
     {"memory", "cells", "fingerprint", "workers", "random", "gamma", "exponential", "registry", "prior"},
-    {"array", "test_numbers", "leaf"},
-    {"table", "splits"},
+    {"array", "test_numbers", "leaf", "encode"},
+    {"table", "splits", "group"},
     {"graph", "batch"},
     {"build", "depths", "queries"},
     {"sweep", "grammar"},

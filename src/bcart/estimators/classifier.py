@@ -13,10 +13,13 @@ from sklearn.utils.multiclass import check_classification_targets
 from bcart.estimators.base import BayesianTree, _clearly
 from bcart.grid import Binning
 from bcart.leaves import DirichletLeaf
-from bcart.limits import DEFAULT_MAX_MEMORY, within_memory
+from bcart.limits import DEFAULT_MAX_MEMORY
 from bcart.parse import FloatArray
 from bcart.priors import TreePrior
 from bcart.tables import Nominal
+
+_SAMPLE_SIZE = 1000
+_LABELS_PER_STEP = 2**16
 
 
 class BayesianTreeClassifier(ClassifierMixin, BayesianTree):  # type: ignore[misc]
@@ -139,14 +142,12 @@ class BayesianTreeClassifier(ClassifierMixin, BayesianTree):  # type: ignore[mis
         sample_weight : array of shape (n_rows,), optional
             A row of weight 2 counts as two rows, one of weight 0 as none.
         """
-        with within_memory():
-            table, labels, weights = self._training_data(X, y, sample_weight)
-            _clearly(lambda: check_classification_targets(labels))
-            self.classes_, places = np.unique(labels, return_inverse=True)
-            leaf = DirichletLeaf.for_classes(self.alpha, len(self.classes_))
-            statistics = leaf.statistics(places, len(self.classes_))
-            self._fit_posterior(table, weights, leaf, statistics, self.classes_)
-            return self
+        table, labels, weights = self._training_data(X, y, sample_weight)
+        self.classes_, places = _number_labels(labels)
+        n_classes = len(self.classes_)
+        leaf = DirichletLeaf.for_classes(self.alpha, n_classes)
+        self._fit_posterior(table, weights, leaf, lambda rows: leaf.statistics(places[rows], n_classes), self.classes_)
+        return self
 
     def predict_proba(self, X: Any, return_std: bool = False) -> FloatArray | tuple[FloatArray, FloatArray]:
         """Return the probability of each class (in the order of `classes_`) for each row.
@@ -155,10 +156,11 @@ class BayesianTreeClassifier(ClassifierMixin, BayesianTree):  # type: ignore[mis
         still move as data come in. The default keeps the form that scikit-learn expects. Intervals, and where the
         uncertainty comes from, are told by `uncertainty`.
         """
-        with within_memory():
-            X = self._queries(X)
-            sure = self.posterior_.uncertainty(X, None, self.predictor)
-            return (sure.mean, sure.std) if return_std else sure.mean
+        X = self._queries(X)
+        if not return_std:
+            return self.posterior_.expected_output(X, self.predictor)
+        sure = self.posterior_.uncertainty(X, None, self.predictor)
+        return sure.mean, sure.std
 
     def predict_log_proba(self, X: Any) -> FloatArray:
         """Return the logarithms of `predict_proba`."""
@@ -166,6 +168,41 @@ class BayesianTreeClassifier(ClassifierMixin, BayesianTree):  # type: ignore[mis
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
         """Return the most probable class of each row, the first of equals."""
-        with within_memory():
-            X = self._queries(X)
-            return self.posterior_.predict(X, self.predictor)
+        X = self._queries(X)
+        return self.posterior_.predict(X, self.predictor)
+
+
+def _number_labels(labels: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], npt.NDArray[np.integer]]:
+    """Return the distinct labels in ascending order, and the place of each label among them.
+
+    What is no label is refused.
+    """
+    few = _number_few(labels) if labels.dtype.kind in "biufUS" else None
+    if few is None:
+        _clearly(lambda: check_classification_targets(labels))
+        return np.unique(labels, return_inverse=True)
+    size = min(len(labels), 3 * len(few[0]))  # more of the same labels tell scikit-learn nothing new
+    _clearly(lambda: check_classification_targets(np.resize(few[0], size)))
+    return few
+
+
+def _number_few(labels: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], npt.NDArray[np.uint8]] | None:
+    """Return what `_number_labels` does, or None if there are many distinct ones.
+
+    To look up labels among few is several times faster than to sort them all. The few are those of a sample; if some
+    labels are not among them, a sample of these is added.
+    """
+    places, unknown = np.zeros(len(labels), dtype=np.uint8), labels
+    classes = labels[:0]
+    while len(unknown):
+        classes = np.union1d(classes, unknown[:: 1 + len(unknown) // _SAMPLE_SIZE])
+        if len(classes) > np.iinfo(places.dtype).max:
+            return None
+        left = []
+        for start in range(0, len(labels), _LABELS_PER_STEP):
+            here = labels[start : start + _LABELS_PER_STEP]
+            found = np.minimum(np.searchsorted(classes, here), len(classes) - 1)
+            places[start : start + _LABELS_PER_STEP] = found
+            left.append(here[classes[found] != here])
+        unknown = np.concatenate(left)
+    return classes, places

@@ -1,0 +1,39 @@
+// Rows of codes that are alike are one group, in whose name their statistics are added up.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "bcart/array.hpp"
+#include "bcart/encode.hpp"
+#include "bcart/workers.hpp"
+
+namespace bcart {
+
+using Group = std::uint32_t;
+
+// Groups are numbered in lexicographic order of their codes, whatever the number of threads.
+struct Groups {
+  Array<Group> group_of;           // of each row
+  Array<std::uint32_t> first_row;  // of each group
+
+  std::size_t size() const { return first_row.size(); }
+};
+
+// Groups rows of n_features codes, one row behind the other.
+template <class Code>
+Groups group_rows(const Code* codes, std::size_t n_rows, std::size_t n_features, Workers& workers);
+
+// Statistics of consecutive rows, one row behind the other, and the weight of each row.
+struct Summands {
+  std::size_t n_rows = 0;
+  std::size_t n_statistics = 0;
+  const double* statistics = nullptr;
+  Column weights;
+};
+
+// Adds to the sums of each group the statistics of its rows, each times its weight, and behind them the weight. Rows
+// are added in their order, so every bit of a sum is that of a plain loop over the rows.
+void add_up(const Group* group_of, std::size_t n_groups, const Summands& rows, double* sums, Workers& workers);
+
+}  // namespace bcart

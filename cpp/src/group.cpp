@@ -1,0 +1,254 @@
+#include "bcart/group.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <bit>
+#include <limits>
+#include <stdexcept>
+#include <vector>
+
+namespace bcart {
+namespace {
+
+using Key = std::uint64_t;
+
+constexpr std::size_t kRowsAtOnce = 1U << 14;
+constexpr std::size_t kMostBits = 1U << 27;  // one for each possible key: 16 MB; and a key fits into a group's number
+constexpr std::size_t kBitsPerWord = 64;
+
+// The largest code of each feature and one more. Sixteen rows at once, so that the compiler sees one long loop.
+template <class Code>
+std::vector<Key> count_codes(const Code* codes, std::size_t n_rows, std::size_t n_features, Workers& workers) {
+  const std::size_t width = 16 * n_features;
+  std::vector<Code> largest(width * workers.size());
+  workers.run_ranges(0, n_rows, kRowsAtOnce, [&](std::size_t begin, std::size_t end, std::size_t worker) {
+    Code* const here = largest.data() + worker * width;
+    const Code* const stop = codes + end * n_features;
+    const Code* code = codes + begin * n_features;
+    for (; stop - code >= static_cast<std::ptrdiff_t>(width); code += width) {
+      for (std::size_t i = 0; i < width; ++i) here[i] = std::max(here[i], code[i]);
+    }
+    for (std::size_t i = 0; code + i < stop; ++i) here[i] = std::max(here[i], code[i]);
+  });
+  std::vector<Key> n_codes(n_features, 1);
+  for (std::size_t i = 0; i < largest.size(); ++i) {
+    Key& n = n_codes[i % n_features];
+    n = std::max(n, Key{largest[i]} + 1);
+  }
+  return n_codes;
+}
+
+// Rows as numbers: the group by the features before, then the codes of some features, each a digit.
+template <class Code>
+class Digits {
+ public:
+  // Takes as many features as fit into a key, at least one.
+  Digits(const Code* codes, const std::vector<Key>& n_codes, std::size_t first, const Group* before, Key n_before)
+      : codes_(codes), n_features_(n_codes.size()), begin_(first), end_(first), before_(before), n_keys_(n_before) {
+    while (end_ < n_features_ && n_keys_ <= std::numeric_limits<Key>::max() / n_codes[end_]) n_keys_ *= n_codes[end_++];
+    n_codes_.assign(n_codes.begin() + begin_, n_codes.begin() + end_);
+  }
+
+  std::size_t end() const { return end_; }
+  Key n_keys() const { return n_keys_; }
+
+  Key key(std::size_t row) const {
+    const Code* const codes = codes_ + row * n_features_ + begin_;
+    Key key = before_[row];
+    for (std::size_t i = 0; i < n_codes_.size(); ++i) key = key * n_codes_[i] + codes[i];
+    return key;
+  }
+
+ private:
+  const Code* codes_;
+  std::size_t n_features_, begin_, end_;
+  const Group* before_;
+  Key n_keys_;
+  std::vector<Key> n_codes_;
+};
+
+// A few possible keys: one bit for each, and its rank is the number of bits set before it.
+template <class Code>
+std::size_t number_by_bits(const Digits<Code>& digits, Array<Group>& group_of, Workers& workers) {
+  std::vector<std::atomic<std::uint64_t>> bits(digits.n_keys() / kBitsPerWord + 1);
+  const auto relaxed = std::memory_order_relaxed;
+  workers.run_ranges(0, group_of.size(), kRowsAtOnce, [&](std::size_t begin, std::size_t end, std::size_t) {
+    for (std::size_t row = begin; row < end; ++row) {
+      const Key key = digits.key(row);
+      group_of[row] = static_cast<Group>(key);
+      auto& word = bits[key / kBitsPerWord];
+      const std::uint64_t bit = 1ULL << key % kBitsPerWord;
+      if ((word.load(relaxed) & bit) == 0) word.fetch_or(bit, relaxed);
+    }
+  });
+  std::vector<Group> n_before(bits.size());
+  std::size_t n_groups = 0;
+  for (std::size_t i = 0; i < bits.size(); ++i) {
+    n_before[i] = static_cast<Group>(n_groups);
+    n_groups += std::popcount(bits[i].load(relaxed));
+  }
+  workers.run_ranges(0, group_of.size(), kRowsAtOnce, [&](std::size_t begin, std::size_t end, std::size_t) {
+    for (std::size_t row = begin; row < end; ++row) {
+      const Key key = group_of[row];
+      const std::uint64_t below = bits[key / kBitsPerWord].load(relaxed) & ((1ULL << key % kBitsPerWord) - 1);
+      group_of[row] = n_before[key / kBitsPerWord] + static_cast<Group>(std::popcount(below));
+    }
+  });
+  return n_groups;
+}
+
+// Keys in order of first sight.
+class KeySet {
+ public:
+  Group find_or_insert(Key key) {
+    if (2 * (keys.size() + 1) > slots_.size()) grow();
+    std::size_t place = start(key);
+    while (slots_[place].id != kNone && slots_[place].key != key) place = (place + 1) & (slots_.size() - 1);
+    if (slots_[place].id == kNone) {
+      slots_[place] = {key, static_cast<Group>(keys.size())};
+      keys.push_back(key);
+    }
+    return slots_[place].id;
+  }
+
+  std::vector<Key> keys;
+
+ private:
+  static constexpr Group kNone = std::numeric_limits<Group>::max();
+  struct Slot {
+    Key key = 0;
+    Group id = kNone;
+  };
+
+  std::size_t start(Key key) const { return (key * 0x9E3779B97F4A7C15ULL) >> shift_; }
+
+  void grow() {
+    shift_ -= slots_.empty() ? 10 : 1;
+    slots_.assign(1ULL << (64 - shift_), Slot());
+    for (std::size_t id = 0; id < keys.size(); ++id) {
+      std::size_t place = start(keys[id]);
+      while (slots_[place].id != kNone) place = (place + 1) & (slots_.size() - 1);
+      slots_[place] = {keys[id], static_cast<Group>(id)};
+    }
+  }
+
+  int shift_ = 64;
+  std::vector<Slot> slots_;
+};
+
+// The rank of each key among those of all sets together.
+std::size_t rank_keys(const std::vector<KeySet>& sets, std::vector<std::vector<Group>>& ranks, Workers& workers) {
+  struct Place {
+    Key key;
+    Group set, id;
+  };
+  const auto is_before = [](const Place& a, const Place& b) { return a.key < b.key; };
+  std::vector<std::size_t> ends(1);
+  for (const KeySet& set : sets) ends.push_back(ends.back() + set.keys.size());
+  std::vector<Place> places(ends.back());
+  workers.run(sets.size(), [&](std::size_t set, std::size_t) {
+    ranks[set].resize(sets[set].keys.size());
+    Place* const begin = places.data() + ends[set];
+    for (std::size_t id = 0; id < ranks[set].size(); ++id) {
+      begin[id] = {sets[set].keys[id], static_cast<Group>(set), static_cast<Group>(id)};
+    }
+    std::sort(begin, begin + ranks[set].size(), is_before);
+  });
+  for (std::size_t set = 1; set < sets.size(); ++set) {
+    const auto begin = places.begin();
+    std::inplace_merge(begin, begin + ends[set], begin + ends[set + 1], is_before);
+  }
+  std::size_t n_distinct = 0;
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    if (i == 0 || places[i - 1].key != places[i].key) ++n_distinct;
+    ranks[places[i].set][places[i].id] = static_cast<Group>(n_distinct - 1);
+  }
+  return n_distinct;
+}
+
+// Many possible keys: each worker numbers those it meets, and then these numbers become ranks.
+template <class Code>
+std::size_t number_by_hash(const Digits<Code>& digits, Array<Group>& group_of, Workers& workers) {
+  std::vector<KeySet> sets(workers.size());
+  std::vector<std::uint32_t> set_of(group_of.size() / kRowsAtOnce + 1);
+  workers.run_ranges(0, group_of.size(), kRowsAtOnce, [&](std::size_t begin, std::size_t end, std::size_t worker) {
+    set_of[begin / kRowsAtOnce] = static_cast<std::uint32_t>(worker);
+    for (std::size_t row = begin; row < end; ++row) group_of[row] = sets[worker].find_or_insert(digits.key(row));
+  });
+  std::vector<std::vector<Group>> ranks(sets.size());
+  const std::size_t n_groups = rank_keys(sets, ranks, workers);
+  workers.run_ranges(0, group_of.size(), kRowsAtOnce, [&](std::size_t begin, std::size_t end, std::size_t) {
+    const std::vector<Group>& rank = ranks[set_of[begin / kRowsAtOnce]];
+    for (std::size_t row = begin; row < end; ++row) group_of[row] = rank[group_of[row]];
+  });
+  return n_groups;
+}
+
+Array<std::uint32_t> find_first_rows(const Array<Group>& group_of, std::size_t n_groups, Workers& workers) {
+  std::vector<std::atomic<std::uint32_t>> first(n_groups);
+  const auto relaxed = std::memory_order_relaxed;
+  const auto none = static_cast<std::uint32_t>(group_of.size());
+  for (auto& row : first) row.store(none, relaxed);
+  workers.run_ranges(0, group_of.size(), kRowsAtOnce, [&](std::size_t begin, std::size_t end, std::size_t) {
+    for (std::size_t row = begin; row < end; ++row) {
+      auto& known = first[group_of[row]];
+      std::uint32_t before = known.load(relaxed);
+      while (row < before && !known.compare_exchange_weak(before, static_cast<std::uint32_t>(row), relaxed)) continue;
+    }
+  });
+  Array<std::uint32_t> rows(n_groups);
+  for (std::size_t group = 0; group < n_groups; ++group) rows[group] = first[group].load(relaxed);
+  return rows;
+}
+
+void add_row(const Summands& rows, std::size_t row, double* sums) {
+  const double weight = rows.weights[row];
+  const double* const statistics = rows.statistics + row * rows.n_statistics;
+  for (std::size_t i = 0; i < rows.n_statistics; ++i) sums[i] += statistics[i] * weight;
+  sums[rows.n_statistics] += weight;
+}
+
+}  // namespace
+
+template <class Code>
+Groups group_rows(const Code* codes, std::size_t n_rows, std::size_t n_features, Workers& workers) {
+  if (n_rows >= std::numeric_limits<Group>::max()) throw std::length_error("more rows than 32 bits can number");
+  const std::vector<Key> n_codes = count_codes(codes, n_rows, n_features, workers);
+  Groups groups;
+  groups.group_of.resize(n_rows);
+  std::size_t n_groups = std::min<std::size_t>(n_rows, 1);
+  for (std::size_t feature = 0; feature < n_features;) {
+    const Digits<Code> digits(codes, n_codes, feature, groups.group_of.data(), std::max<Key>(n_groups, 1));
+    const bool are_few =
+        digits.n_keys() <= kMostBits && digits.n_keys() / kBitsPerWord <= std::max(n_rows, kRowsAtOnce);
+    n_groups =
+        are_few ? number_by_bits(digits, groups.group_of, workers) : number_by_hash(digits, groups.group_of, workers);
+    feature = digits.end();
+  }
+  groups.first_row = find_first_rows(groups.group_of, n_groups, workers);
+  return groups;
+}
+
+template Groups group_rows(const std::uint8_t*, std::size_t, std::size_t, Workers&);
+template Groups group_rows(const std::uint16_t*, std::size_t, std::size_t, Workers&);
+
+// Each task owns some of the groups and goes through all rows: nobody waits, and no sum depends on who added it.
+void add_up(const Group* group_of, std::size_t n_groups, const Summands& rows, double* sums, Workers& workers) {
+  const std::size_t width = rows.n_statistics + 1, n_owners = workers.size();
+  workers.run(n_owners, [&](std::size_t owner, std::size_t) {
+    const auto begin = static_cast<Group>(n_groups * owner / n_owners);
+    const auto n_owned = static_cast<Group>(n_groups * (owner + 1) / n_owners) - begin;
+    std::vector<std::uint32_t> own(std::min(rows.n_rows, kRowsAtOnce));
+    for (std::size_t start = 0; start < rows.n_rows; start += kRowsAtOnce) {
+      const std::size_t end = std::min(start + kRowsAtOnce, rows.n_rows);
+      std::size_t n_own = 0;
+      for (std::size_t row = start; row < end; ++row) {
+        own[n_own] = static_cast<std::uint32_t>(row);
+        n_own += static_cast<Group>(group_of[row] - begin) < n_owned;
+      }
+      for (std::size_t i = 0; i < n_own; ++i) add_row(rows, own[i], sums + group_of[own[i]] * width);
+    }
+  });
+}
+
+}  // namespace bcart
