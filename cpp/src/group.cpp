@@ -5,6 +5,7 @@
 #include <bit>
 #include <limits>
 #include <stdexcept>
+#include <utility>
 #include <vector>
 
 namespace bcart {
@@ -136,28 +137,43 @@ class KeySet {
   std::vector<Slot> slots_;
 };
 
+// A key, and where it was met.
+struct Place {
+  Key key;
+  Group set, id;
+};
+
+bool is_before(const Place& a, const Place& b) { return a.key < b.key; }
+
+// Sorts short parts, then merges two and two, so that all workers take part and the calling one can look up in between.
+void sort_by_key(Array<Place>& places, Workers& workers) {
+  std::size_t width = kRowsAtOnce;
+  workers.run_ranges(0, places.size(), width, [&](std::size_t begin, std::size_t end, std::size_t) {
+    std::sort(places.data() + begin, places.data() + end, is_before);
+  });
+  Array<Place> merged(places.size());
+  for (; width < places.size(); width *= 2) {
+    workers.run_ranges(0, places.size(), 2 * width, [&](std::size_t begin, std::size_t end, std::size_t) {
+      const Place* const from = places.data();
+      const std::size_t middle = std::min(begin + width, end);
+      std::merge(from + begin, from + middle, from + middle, from + end, merged.data() + begin, is_before);
+    });
+    std::swap(places, merged);
+  }
+}
+
 // The rank of each key among those of all sets together.
 std::size_t rank_keys(const std::vector<KeySet>& sets, std::vector<std::vector<Group>>& ranks, Workers& workers) {
-  struct Place {
-    Key key;
-    Group set, id;
-  };
-  const auto is_before = [](const Place& a, const Place& b) { return a.key < b.key; };
   std::vector<std::size_t> ends(1);
   for (const KeySet& set : sets) ends.push_back(ends.back() + set.keys.size());
-  std::vector<Place> places(ends.back());
+  Array<Place> places(ends.back());
   workers.run(sets.size(), [&](std::size_t set, std::size_t) {
     ranks[set].resize(sets[set].keys.size());
-    Place* const begin = places.data() + ends[set];
     for (std::size_t id = 0; id < ranks[set].size(); ++id) {
-      begin[id] = {sets[set].keys[id], static_cast<Group>(set), static_cast<Group>(id)};
+      places[ends[set] + id] = {sets[set].keys[id], static_cast<Group>(set), static_cast<Group>(id)};
     }
-    std::sort(begin, begin + ranks[set].size(), is_before);
   });
-  for (std::size_t set = 1; set < sets.size(); ++set) {
-    const auto begin = places.begin();
-    std::inplace_merge(begin, begin + ends[set], begin + ends[set + 1], is_before);
-  }
+  sort_by_key(places, workers);
   std::size_t n_distinct = 0;
   for (std::size_t i = 0; i < places.size(); ++i) {
     if (i == 0 || places[i - 1].key != places[i].key) ++n_distinct;
