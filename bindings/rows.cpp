@@ -114,6 +114,19 @@ void add(const Groups& groups, std::size_t begin, const Input<double, 2>& statis
           [&](Workers& workers) { add_up(groups.group_of.data() + begin, groups.size(), rows, sums.data(), workers); });
 }
 
+void count(const Groups& groups, const Input<std::uint32_t, 1>& labels, const Numbers& weights, const Sums& sums,
+           std::size_t n_workers) {
+  const Labelled rows{labels.size(), sums.shape(1) - 1, labels.data(), column_of(weights)};
+  const bool are_rows = rows.n_rows == groups.group_of.size() && weights.size() == rows.n_rows;
+  const bool are_labels = std::all_of(labels.data(), labels.data() + rows.n_rows,
+                                      [&](std::uint32_t label) { return label < rows.n_labels; });
+  if (!are_rows || sums.shape(0) != groups.size() || sums.shape(1) == 0 || !are_labels) {
+    throw nb::value_error("the labels, weights and sums do not belong to the rows and groups");
+  }
+  at_work(n_workers, rows.n_rows,
+          [&](Workers& workers) { count_labels(groups.group_of.data(), groups.size(), rows, sums.data(), workers); });
+}
+
 }  // namespace
 
 void bind_rows(nb::module_& module) {
@@ -124,9 +137,10 @@ void bind_rows(nb::module_& module) {
           "group_of", [](const Groups& g) { return view(g.group_of.data(), g.group_of.size()); }, internal)
       .def_prop_ro(
           "first_row", [](const Groups& g) { return view(g.first_row.data(), g.size()); }, internal)
-      .def(
-          "add_up", &add, "begin"_a, "statistics"_a, "weights"_a, "sums"_a.noconvert(), "n_workers"_a,
-          "Add statistics and weights of consecutive rows, the first being number `begin`, to the sums of the groups.");
+      .def("add_up", &add, "begin"_a, "statistics"_a, "weights"_a, "sums"_a.noconvert(), "n_workers"_a,
+           "Add statistics and weights of consecutive rows, the first being number `begin`, to the sums of the groups.")
+      .def("count_labels", &count, "labels"_a, "weights"_a, "sums"_a.noconvert(), "n_workers"_a,
+           "Add the weight of each row to the sum in the place of its label, and to the last sum of its group.");
 
   module.def("encode", &encode_columns<std::uint8_t>, "columns"_a, "cuts"_a, "first_code"_a, "n_workers"_a);
   module.def("encode_widely", &encode_columns<std::uint16_t>, "columns"_a, "cuts"_a, "first_code"_a, "n_workers"_a);

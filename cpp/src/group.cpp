@@ -16,6 +16,7 @@ using Key = std::uint64_t;
 constexpr std::size_t kRowsAtOnce = 1U << 14;
 constexpr std::size_t kMostBits = 1U << 27;  // one for each possible key: 16 MB; and a key fits into a group's number
 constexpr std::size_t kBitsPerWord = 64;
+constexpr std::size_t kAhead = 16;  // so many sums are on their way from memory
 
 // The largest code of each feature and one more. Sixteen rows at once, so that the compiler sees one long loop.
 template <class Code>
@@ -217,11 +218,30 @@ Array<std::uint32_t> find_first_rows(const Array<Group>& group_of, std::size_t n
   return rows;
 }
 
-void add_row(const Summands& rows, std::size_t row, double* sums) {
-  const double weight = rows.weights[row];
-  const double* const statistics = rows.statistics + row * rows.n_statistics;
-  for (std::size_t i = 0; i < rows.n_statistics; ++i) sums[i] += statistics[i] * weight;
-  sums[rows.n_statistics] += weight;
+// Calls add(row, sums of its group) for each row. Each task owns some of the groups and goes through all rows: nobody
+// waits, and no sum depends on who added it.
+template <class Add>
+void add_in_order(const Group* group_of, std::size_t n_rows, std::size_t n_groups, double* sums, std::size_t width,
+                  Workers& workers, const Add& add) {
+  const std::size_t n_owners = workers.size();
+  workers.run(n_owners, [&](std::size_t owner, std::size_t worker) {
+    const auto begin = static_cast<Group>(n_groups * owner / n_owners);
+    const auto n_owned = static_cast<Group>(n_groups * (owner + 1) / n_owners) - begin;
+    std::vector<std::uint32_t> own(kRowsAtOnce);
+    for (std::size_t start = 0; start < n_rows; start += kRowsAtOnce) {
+      const std::size_t end = std::min(start + kRowsAtOnce, n_rows);
+      std::size_t n_own = 0;
+      for (std::size_t row = start; row < end; ++row) {
+        own[n_own] = static_cast<std::uint32_t>(row);
+        n_own += static_cast<Group>(group_of[row] - begin) < n_owned;
+      }
+      for (std::size_t i = 0; i < n_own; ++i) {
+        __builtin_prefetch(sums + group_of[own[std::min(i + kAhead, n_own - 1)]] * width, 1);
+        add(own[i], sums + group_of[own[i]] * width);
+      }
+      workers.checkpoint(worker);
+    }
+  });
 }
 
 }  // namespace
@@ -248,22 +268,22 @@ Groups group_rows(const Code* codes, std::size_t n_rows, std::size_t n_features,
 template Groups group_rows(const std::uint8_t*, std::size_t, std::size_t, Workers&);
 template Groups group_rows(const std::uint16_t*, std::size_t, std::size_t, Workers&);
 
-// Each task owns some of the groups and goes through all rows: nobody waits, and no sum depends on who added it.
 void add_up(const Group* group_of, std::size_t n_groups, const Summands& rows, double* sums, Workers& workers) {
-  const std::size_t width = rows.n_statistics + 1, n_owners = workers.size();
-  workers.run(n_owners, [&](std::size_t owner, std::size_t) {
-    const auto begin = static_cast<Group>(n_groups * owner / n_owners);
-    const auto n_owned = static_cast<Group>(n_groups * (owner + 1) / n_owners) - begin;
-    std::vector<std::uint32_t> own(std::min(rows.n_rows, kRowsAtOnce));
-    for (std::size_t start = 0; start < rows.n_rows; start += kRowsAtOnce) {
-      const std::size_t end = std::min(start + kRowsAtOnce, rows.n_rows);
-      std::size_t n_own = 0;
-      for (std::size_t row = start; row < end; ++row) {
-        own[n_own] = static_cast<std::uint32_t>(row);
-        n_own += static_cast<Group>(group_of[row] - begin) < n_owned;
-      }
-      for (std::size_t i = 0; i < n_own; ++i) add_row(rows, own[i], sums + group_of[own[i]] * width);
-    }
+  const std::size_t n = rows.n_statistics;
+  add_in_order(group_of, rows.n_rows, n_groups, sums, n + 1, workers, [&](std::size_t row, double* sum) {
+    const double weight = rows.weights[row];
+    const double* const statistics = rows.statistics + row * n;
+    for (std::size_t i = 0; i < n; ++i) sum[i] += statistics[i] * weight;
+    sum[n] += weight;
+  });
+}
+
+void count_labels(const Group* group_of, std::size_t n_groups, const Labelled& rows, double* sums, Workers& workers) {
+  const std::size_t n = rows.n_labels;
+  add_in_order(group_of, rows.n_rows, n_groups, sums, n + 1, workers, [&](std::size_t row, double* sum) {
+    const double weight = rows.weights[row];
+    sum[rows.labels[row]] += weight;
+    sum[n] += weight;
   });
 }
 

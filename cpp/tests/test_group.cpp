@@ -107,6 +107,29 @@ TEST(sums_have_the_bits_of_a_plain_loop) {
   }
 }
 
+TEST(labels_are_counted_by_weight) {
+  std::mt19937_64 random(5);
+  constexpr std::size_t n_rows = 50'000, n_groups = 11, n_labels = 3;
+  std::vector<Group> group_of(n_rows);
+  std::vector<std::uint32_t> labels(n_rows);
+  std::vector<double> weights(n_rows), statistics(n_rows * n_labels);
+  for (std::size_t row = 0; row < n_rows; ++row) {
+    group_of[row] = static_cast<Group>(pick(random, n_groups));
+    labels[row] = static_cast<std::uint32_t>(pick(random, n_labels));
+    weights[row] = static_cast<double>(random()) * 1e-19;
+    statistics[row * n_labels + labels[row]] = 1;
+  }
+  for (const std::size_t n_workers : {1, 3}) {
+    Monitor monitor;
+    Workers workers(n_workers, monitor);
+    std::vector<double> counts(n_groups * (n_labels + 1)), sums(counts.size());
+    count_labels(group_of.data(), n_groups, {n_rows, n_labels, labels.data(), {weights.data(), 1}}, counts.data(),
+                 workers);
+    add_up(group_of.data(), n_groups, {n_rows, n_labels, statistics.data(), {weights.data(), 1}}, sums.data(), workers);
+    CHECK(counts == sums);
+  }
+}
+
 TEST(one_weight_can_stand_for_all) {
   const std::vector<Group> group_of = {0, 1, 0};
   const std::vector<double> statistics = {1, 2, 3};

@@ -184,6 +184,11 @@ class Groups:
         Add statistics and weights of consecutive rows, the first being number `begin`, to the sums of the groups.
         """
 
+    def count_labels(self, labels: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), device='cpu', writable=False)], sums: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], n_workers: int) -> None:
+        """
+        Add the weight of each row to the sum in the place of its label, and to the last sum of its group.
+        """
+
 def encode(columns: Sequence[Annotated[NDArray[numpy.float64], dict(shape=(None,), device='cpu', writable=False)]], cuts: Sequence[Annotated[NDArray[numpy.float64], dict(shape=(None,), device='cpu', writable=False)]], first_code: Sequence[int], n_workers: int) -> tuple[Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', writable=False)], list[int]]: ...
 
 def encode_widely(columns: Sequence[Annotated[NDArray[numpy.float64], dict(shape=(None,), device='cpu', writable=False)]], cuts: Sequence[Annotated[NDArray[numpy.float64], dict(shape=(None,), device='cpu', writable=False)]], first_code: Sequence[int], n_workers: int) -> tuple[Annotated[NDArray[numpy.uint16], dict(shape=(None,), order='C', writable=False)], list[int]]: ...

@@ -16,7 +16,7 @@ from bcart.limits import Limits
 from bcart.parse import FloatArray, as_floats, as_weights
 
 MAX_WEIGHT = 1e30  # beyond, the tenth power of a count overflows
-_ROWS_PER_STEP = 2**16  # whose statistics stay in the cache between being made and being added
+_ROWS_PER_STEP = 2**18  # whose statistics are made and added, then forgotten
 
 StatisticsOf = Callable[[slice], FloatArray]
 
@@ -59,13 +59,19 @@ class Cells:
     ) -> None:
         sums = as_floats(statistics, "statistics")
         weight = sums.sum(axis=-1) if weights is None else as_floats(weights, "weights")
-        object.__setattr__(self, "codes", np.array(_as_codes(codes)))
-        object.__setattr__(self, "statistics", sums)
-        object.__setattr__(self, "weights", weight)
-        object.__setattr__(self, "kinds", _as_kinds(kinds, self.codes.shape[1]))
-        _check_cells(self.codes, self.statistics, self.weights)
-        for array in (self.codes, self.statistics, self.weights):
+        self._hold(np.array(_as_codes(codes)), sums, weight, kinds)
+        if len(_core.group_rows(self.codes, 1)) < self.n_cells:
+            raise InvalidDataError("two cells have the same codes; add up rows with Cells.from_rows")
+
+    def _hold(
+        self, codes: CodeArray, statistics: FloatArray, weights: FloatArray, kinds: Sequence[Kind] | None
+    ) -> None:
+        """Take arrays that nobody else has, of distinct codes."""
+        _check_cells(codes, statistics, weights)
+        for name, array in (("codes", codes), ("statistics", statistics), ("weights", weights)):
             array.flags.writeable = False
+            object.__setattr__(self, name, array)
+        object.__setattr__(self, "kinds", _as_kinds(kinds, codes.shape[1]))
 
     @classmethod
     def from_rows(
@@ -93,13 +99,55 @@ class Cells:
         row_codes, n_workers = _as_codes(codes), Limits(n_jobs=n_jobs).n_workers
         statistics_of = statistics if callable(statistics) else _sliced(statistics, len(row_codes))
         weights = as_weights(sample_weight, len(row_codes))
-        present = weights > 0
-        if not present.any():
-            raise InvalidDataError("there are no rows with a positive weight")
+        present = _present(weights)
         row_codes = row_codes if present.all() else row_codes[present]
         groups = _core.group_rows(row_codes, n_workers)
         sums = _add_up(groups, statistics_of, weights, present, n_workers)
-        return cls(row_codes[groups.first_row], sums[:, :-1], sums[:, -1], kinds)
+        return cls._of_groups(groups, row_codes, sums, kinds)
+
+    @classmethod
+    def from_labels(
+        cls,
+        codes: npt.ArrayLike,
+        labels: npt.ArrayLike,
+        n_labels: int,
+        sample_weight: npt.ArrayLike | None = None,
+        kinds: Sequence[Kind] | None = None,
+        n_jobs: int | None = None,
+    ) -> Cells:
+        """Count the labels of rows with equal codes: `from_rows` with a 1 in the column of each row's class.
+
+        Parameters
+        ----------
+        codes, sample_weight, kinds, n_jobs
+            As in `from_rows`.
+        labels : array of shape (n_rows,)
+            The number of each row's class: 0, 1, ... below `n_labels`.
+        n_labels : int
+
+        Examples
+        --------
+        >>> Cells.from_labels([[0], [1], [0]], [1, 0, 1], n_labels=2).statistics.tolist()
+        [[0.0, 2.0], [1.0, 0.0]]
+        """
+        row_codes, n_workers = _as_codes(codes), Limits(n_jobs=n_jobs).n_workers
+        row_labels = _as_label_numbers(labels, n_labels, len(row_codes))
+        weights = as_weights(sample_weight, len(row_codes))
+        present = _present(weights)
+        if not present.all():
+            row_codes, row_labels, weights = row_codes[present], row_labels[present], weights[present]
+        groups = _core.group_rows(row_codes, n_workers)
+        sums = np.zeros((len(groups), n_labels + 1))
+        groups.count_labels(row_labels, weights, sums, n_workers)
+        return cls._of_groups(groups, row_codes, sums, kinds)
+
+    @classmethod
+    def _of_groups(
+        cls, groups: _core.Groups, codes: CodeArray, sums: FloatArray, kinds: Sequence[Kind] | None
+    ) -> Cells:
+        cells = cls.__new__(cls)
+        cells._hold(codes[groups.first_row], sums[:, :-1].copy(), sums[:, -1].copy(), kinds)
+        return cells
 
     @property
     def n_cells(self) -> int:
@@ -121,8 +169,6 @@ def _check_cells(codes: CodeArray, statistics: FloatArray, weights: FloatArray) 
         )
     if not np.isfinite(statistics).all() or not ((weights > 0) & (weights <= MAX_WEIGHT)).all():
         raise InvalidDataError(f"statistics of cells must be finite, their weights positive and at most {MAX_WEIGHT:g}")
-    if len(_core.group_rows(codes, 1)) < len(codes):
-        raise InvalidDataError("two cells have the same codes; add up rows with Cells.from_rows")
 
 
 def _as_kinds(kinds: Sequence[Kind] | None, n_features: int) -> tuple[Kind, ...]:
@@ -144,6 +190,24 @@ def _as_codes(codes: npt.ArrayLike) -> CodeArray:
     if array.dtype != np.uint8 and (array.min() < 0 or array.max() > 255):
         raise InvalidDataError(f"codes must lie between 0 and 255, got {array.min()} to {array.max()}")
     return np.asarray(array, dtype=np.uint8, order="C")
+
+
+def _present(weights: FloatArray) -> npt.NDArray[np.bool_]:
+    present = weights > 0
+    if not present.any():
+        raise InvalidDataError("there are no rows with a positive weight")
+    return present
+
+
+def _as_label_numbers(labels: npt.ArrayLike, n_labels: int, n_rows: int) -> npt.NDArray[np.uint32]:
+    numbers = np.asarray(labels)
+    if numbers.shape != (n_rows,) or not np.issubdtype(numbers.dtype, np.integer):
+        raise InvalidDataError(
+            f"{n_rows} rows need as many labels, whole numbers, got shape {numbers.shape} of {numbers.dtype}"
+        )
+    if numbers.min() < 0 or numbers.max() >= n_labels:
+        raise InvalidDataError(f"labels must lie between 0 and {n_labels - 1}, got {numbers.min()} to {numbers.max()}")
+    return np.asarray(numbers, dtype=np.uint32, order="C")
 
 
 def _sliced(statistics: npt.ArrayLike, n_rows: int) -> StatisticsOf:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from bcart import BayesianTreeClassifier, BayesianTreeRegressor, Cells, Grid, InvalidDataError, _core
 from bcart.estimators.classifier import _number_labels
 
-N_MANY = 70_000  # rows that are worth several threads and more than one step of adding
+N_MANY = 70_000  # rows that are worth several threads
 
 seeds = st.integers(0, 2**32 - 1)
 max_bins = st.sampled_from([2, 3, 10, 21, 22, 255])
@@ -185,18 +185,35 @@ def test_the_number_of_threads_changes_no_bit_of_many_rows(n_features):
     assert_cells(cells, *plain_cells(codes, statistics, weights))
 
 
+@given(code_rows(), seeds, st.integers(1, 3), st.booleans(), st.integers(1, 4))
+def test_labels_count_as_a_one_in_the_column_of_their_class(rows, seed, n_labels, is_weighted, n_jobs):
+    rng = np.random.default_rng(seed)
+    labels = rng.integers(0, n_labels, len(rows))
+    weights = np.append(1.0, rng.choice([0.0, 0.1, 0.7, 3.0], len(rows) - 1)) if is_weighted else None
+    cells = Cells.from_labels(rows, labels, n_labels, weights, n_jobs=n_jobs)
+    expected = Cells.from_rows(rows, np.eye(n_labels)[labels], weights)
+    assert_cells(cells, expected.codes, expected.statistics, expected.weights)
+
+
+@pytest.mark.parametrize("labels", [[0], [0, 2], [-1, 0], [0.0, 1.0], [[0], [1]], ["a", "b"]])
+def test_labels_that_make_no_sense_are_refused(labels):
+    with pytest.raises(InvalidDataError, match="labels"):
+        Cells.from_labels([[0], [1]], labels, 2)
+
+
 def test_statistics_of_many_rows_are_asked_for_in_order():
-    asked = []
+    asked, n_rows = [], 600_000
 
     def statistics_of(rows):
         asked.append((rows.start, rows.stop))
         return np.ones((rows.stop - rows.start, 1))
 
-    weights = np.arange(N_MANY) % 2
-    cells = Cells.from_rows(np.zeros((N_MANY, 1), dtype=np.uint8), statistics_of, weights)
-    assert cells.statistics.tolist() == [[N_MANY / 2]]
+    weights = np.arange(n_rows) % 2
+    cells = Cells.from_rows(np.zeros((n_rows, 1), dtype=np.uint8), statistics_of, weights)
+    assert cells.statistics.tolist() == [[n_rows / 2]]
+    assert len(asked) > 1
     assert [start for start, _ in asked] == [0, *(stop for _, stop in asked[:-1])]
-    assert asked[-1][1] == N_MANY
+    assert asked[-1][1] == n_rows
 
 
 def test_what_does_not_belong_together_is_refused():
@@ -211,6 +228,9 @@ def test_what_does_not_belong_together_is_refused():
     ]:
         with pytest.raises(ValueError, match="do not belong"):
             groups.add_up(begin, statistics, weights, into, 1)
+    for labels, into in [([0, 0], np.zeros((1, 2))), ([0, 0, 1], np.zeros((1, 2))), ([0, 0, 0], np.zeros((1, 0)))]:
+        with pytest.raises(ValueError, match="do not belong"):
+            groups.count_labels(np.array(labels, dtype=np.uint32), np.ones(3), into, 1)
     with pytest.raises(ValueError, match="same length"):
         _core.survey([np.ones(2), np.ones(3)], 5, 1)
     with pytest.raises(ValueError, match="needs its cuts"):

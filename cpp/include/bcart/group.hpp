@@ -36,4 +36,15 @@ struct Summands {
 // are added in their order, so every bit of a sum is that of a plain loop over the rows.
 void add_up(const Group* group_of, std::size_t n_groups, const Summands& rows, double* sums, Workers& workers);
 
+// Labels 0, 1, ... of consecutive rows, and the weight of each row.
+struct Labelled {
+  std::size_t n_rows = 0;
+  std::size_t n_labels = 0;
+  const std::uint32_t* labels = nullptr;
+  Column weights;
+};
+
+// As add_up does for rows whose statistics are a 1 in the place of the label and else 0.
+void count_labels(const Group* group_of, std::size_t n_groups, const Labelled& rows, double* sums, Workers& workers);
+
 }  // namespace bcart

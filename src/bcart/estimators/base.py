@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, check_X_y, validate_data
 
 from bcart.answers import Uncertainty
-from bcart.cells import Cells, StatisticsOf
+from bcart.cells import Cells
 from bcart.errors import InvalidDataError, InvalidTypeError
 from bcart.estimators.progress import ProgressLine
 from bcart.graph import Family, build_graph
@@ -34,16 +34,16 @@ class BayesianTree(BaseEstimator):  # type: ignore[misc]
     _is_regressor: ClassVar[bool]
 
     def _fit_posterior(
-        self, table: Table, weights: FloatArray, leaf: LeafModel, statistics_of: StatisticsOf, classes: Any = None
+        self, table: Table, weights: FloatArray, leaf: LeafModel, add_up: Callable[..., Cells], classes: Any = None
     ) -> None:
-        """Compute the posterior from a table, its weights and the statistics of some rows after the other."""
+        """Compute the posterior from a table, its weights, and the way in which rows of codes add up to cells."""
         as_predictor(self.predictor)
         prior = choose_prior(self.prior, self.log_phi, self.split_alpha, self.split_beta)
         family = Family(self.max_depth, self.min_samples_leaf, self.min_samples_split)
         limits = Limits(self.max_memory, self.time_limit, self.n_jobs)
         grid = Grid.from_table(table, self.max_bins, self.binning, weights, limits.n_workers)
         codes = grid.encode_table(table, limits.n_workers)
-        cells = Cells.from_rows(codes, statistics_of, weights, grid.kinds, self.n_jobs)
+        cells = add_up(codes, sample_weight=weights, kinds=grid.kinds, n_jobs=self.n_jobs)
         with ProgressLine() as progress:
             graph = build_graph(cells, family, limits, progress if self.verbose else None)
         self.posterior_ = Posterior(graph, leaf, prior, grid, classes, self.n_jobs)

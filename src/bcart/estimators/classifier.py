@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -10,6 +11,7 @@ import numpy.typing as npt
 from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 
+from bcart.cells import Cells
 from bcart.estimators.base import BayesianTree, _clearly
 from bcart.grid import Binning
 from bcart.leaves import DirichletLeaf
@@ -146,7 +148,8 @@ class BayesianTreeClassifier(ClassifierMixin, BayesianTree):  # type: ignore[mis
         self.classes_, places = _number_labels(labels)
         n_classes = len(self.classes_)
         leaf = DirichletLeaf.for_classes(self.alpha, n_classes)
-        self._fit_posterior(table, weights, leaf, lambda rows: leaf.statistics(places[rows], n_classes), self.classes_)
+        add_up = partial(Cells.from_labels, labels=places, n_labels=n_classes)
+        self._fit_posterior(table, weights, leaf, add_up, self.classes_)
         return self
 
     def predict_proba(self, X: Any, return_std: bool = False) -> FloatArray | tuple[FloatArray, FloatArray]:

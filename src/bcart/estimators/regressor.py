@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import RegressorMixin
 
+from bcart.cells import Cells
 from bcart.estimators.base import BayesianTree
 from bcart.grid import Binning
 from bcart.leaves import choose_leaf
@@ -149,7 +151,8 @@ class BayesianTreeRegressor(RegressorMixin, BayesianTree):  # type: ignore[misc]
             noise_shape=self.noise_shape,
             noise_fraction=self.noise_fraction,
         )
-        self._fit_posterior(table, weights, leaf, lambda rows: leaf.statistics(targets[rows]))
+        add_up = partial(Cells.from_rows, statistics=lambda rows: leaf.statistics(targets[rows]))
+        self._fit_posterior(table, weights, leaf, add_up)
         return self
 
     def predict(self, X: Any, return_std: bool = False) -> FloatArray | tuple[FloatArray, FloatArray]:
