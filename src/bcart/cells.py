@@ -146,7 +146,7 @@ class Cells:
         cls, groups: _core.Groups, codes: CodeArray, sums: FloatArray, kinds: Sequence[Kind] | None
     ) -> Cells:
         cells = cls.__new__(cls)
-        cells._hold(codes[groups.first_row], sums[:, :-1].copy(), sums[:, -1].copy(), kinds)
+        cells._hold(np.take(codes, groups.first_row, axis=0), sums[:, :-1].copy(), sums[:, -1].copy(), kinds)
         return cells
 
     @property

@@ -117,16 +117,16 @@ class Grid:
         categories = tuple(column.labels() if column.is_nominal else None for column in table.columns)
         columns = table.numbers(categories)
         has_missing, has_many, distinct = zip(*_core.survey(columns, max_bins, n_workers), strict=True)
-        bounds = [(np.array(values), np.array(values)) for values in distinct]
-        for feature, labels in enumerate(categories):
-            if labels is not None:
-                bounds[feature] = (np.arange(len(labels), dtype=np.float64),) * 2
+        values = [
+            np.array(few) if labels is None else np.arange(len(labels), dtype=np.float64)
+            for few, labels in zip(distinct, categories, strict=True)
+        ]
+        bounds = [(each, each) for each in values]
         cut = [feature for feature, many in enumerate(has_many) if many and categories[feature] is None]
-        ranges, numbers = [distinct[feature] for feature in cut], [columns[feature] for feature in cut]
         if binning == "uniform":
-            found = _uniform_bounds(numbers, ranges, max_bins, n_workers)
+            found = _uniform_bounds([columns[i] for i in cut], [values[i] for i in cut], max_bins, n_workers)
         else:
-            found = [_quantile_bounds(column, weights, max_bins) for column in numbers]
+            found = [_quantile_bounds(columns[i], weights, max_bins) for i in cut]
         for feature, bound in zip(cut, found, strict=True):
             bounds[feature] = bound
         lowest, highest = zip(*bounds, strict=True)
@@ -222,7 +222,7 @@ class Grid:
 
 
 def _uniform_bounds(
-    columns: list[FloatArray], ranges: list[list[float]], max_bins: int, n_workers: int
+    columns: list[FloatArray], ranges: list[FloatArray], max_bins: int, n_workers: int
 ) -> list[tuple[FloatArray, FloatArray]]:
     """Return the lowest and the highest value in each part of equal width that is not empty."""
     fractions = np.arange(1, max_bins) / max_bins

@@ -54,7 +54,8 @@ class Rows:
     def distinct(self) -> tuple[Rows, npt.NDArray[np.intp]]:
         """Return the rows that some tree can tell apart, and which of them each row is."""
         groups = _core.group_rows(self.positions, self.n_workers)
-        return replace(self, positions=self.positions[groups.first_row]), groups.group_of.astype(np.intp)
+        positions = np.take(self.positions, groups.first_row, axis=0)
+        return replace(self, positions=positions), groups.group_of.astype(np.intp)
 
     def moments(self, predictor: Predictor) -> tuple[Moments, FloatArray]:
         """Return mean, variance within leaves and noise for each row and output, and the variance between trees."""

@@ -239,13 +239,14 @@ def _as_number(value: Any, name: str, row: int) -> float:
 def _as_labels(values: npt.NDArray[Any], name: str) -> npt.NDArray[Any]:
     listed = values.tolist()
     try:
-        missing = {value for value in set(listed) if _is_missing(value)}
+        distinct = set(listed)
     except TypeError:
         row = next(row for row, label in enumerate(listed) if not _is_hashable(label))
         raise InvalidDataError(
             f"column {name!r} contains {listed[row]!r} (row {row}), which cannot be a category; turn it into text or "
             "numbers, or drop the column"
         ) from None
+    missing = {value for value in distinct if _is_missing(value)}
     labels = np.empty(len(values), dtype=object)
     labels[:] = [None if value in missing else value for value in listed] if missing else listed
     return labels

@@ -267,6 +267,13 @@ def test_numbers_are_no_labels_however_many_there_are():
         _number_labels(np.array([0.5, 0.5, 1.0]))
 
 
+def test_a_category_has_to_be_hashable_all_through():
+    rows = np.empty((2, 1), dtype=object)
+    rows[:, 0] = [("a",), ("b", [])]
+    with pytest.raises(InvalidDataError, match=r"\(row 1\), which cannot be a category"):
+        Grid.from_data(rows, categorical_features=[0])
+
+
 # All together
 
 
