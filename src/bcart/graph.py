@@ -160,7 +160,9 @@ class Graph:
 
     def unfold(self, cells: npt.NDArray[np.intp]) -> Graph:
         """Return the trees that grow from a box at the rim, given by its cells, as a graph of their own."""
-        inside = Cells(self.cells.codes[cells], self.cells.statistics[cells], self.cells.weights[cells], self.cells.kinds)
+        inside = Cells(
+            self.cells.codes[cells], self.cells.statistics[cells], self.cells.weights[cells], self.cells.kinds
+        )
         return build_graph(inside, replace(self.family, max_depth=FOLDED_LEVELS), folding="never")
 
     def unfolded(self, n_jobs: int | None = None) -> Graph:
@@ -235,7 +237,9 @@ def _core_kinds(kinds: tuple[Kind, ...]) -> list[_core.Kind]:
 
 
 def _restore(cells: Cells, family: Family, state: tuple[Any, ...]) -> Graph:
-    n_bins, kinds, first_split, n_splits_of, n_cells, statistics, tests, left, right, max_depth, is_folded, ending = state
+    n_bins, kinds, first_split, n_splits_of, n_cells, statistics, tests, left, right, max_depth, is_folded, ending = (
+        state
+    )
     core = _core.restore_graph(
         n_bins, _core_kinds(kinds), first_split, n_splits_of, n_cells, statistics, tests.astype(np.uint32), left, right,
         max_depth, is_folded, getattr(_core.Ending, ending),

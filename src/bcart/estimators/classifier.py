@@ -15,7 +15,7 @@ from bcart.cells import Cells
 from bcart.estimators.base import BayesianTree, _clearly
 from bcart.grid import Binning
 from bcart.leaves import DirichletLeaf
-from bcart.limits import DEFAULT_MAX_MEMORY
+from bcart.limits import DEFAULT_MAX_MEMORY, within_memory
 from bcart.parse import FloatArray
 from bcart.priors import TreePrior
 from bcart.tables import Nominal
@@ -144,13 +144,14 @@ class BayesianTreeClassifier(ClassifierMixin, BayesianTree):  # type: ignore[mis
         sample_weight : array of shape (n_rows,), optional
             A row of weight 2 counts as two rows, one of weight 0 as none.
         """
-        table, labels, weights = self._training_data(X, y, sample_weight)
-        self.classes_, places = _number_labels(labels)
-        n_classes = len(self.classes_)
-        leaf = DirichletLeaf.for_classes(self.alpha, n_classes)
-        add_up = partial(Cells.from_labels, labels=places, n_labels=n_classes)
-        self._fit_posterior(table, weights, leaf, add_up, self.classes_)
-        return self
+        with within_memory():
+            table, labels, weights = self._training_data(X, y, sample_weight)
+            self.classes_, places = _number_labels(labels)
+            n_classes = len(self.classes_)
+            leaf = DirichletLeaf.for_classes(self.alpha, n_classes)
+            add_up = partial(Cells.from_labels, labels=places, n_labels=n_classes)
+            self._fit_posterior(table, weights, leaf, add_up, self.classes_)
+            return self
 
     def predict_proba(self, X: Any, return_std: bool = False) -> FloatArray | tuple[FloatArray, FloatArray]:
         """Return the probability of each class (in the order of `classes_`) for each row.
@@ -159,11 +160,12 @@ class BayesianTreeClassifier(ClassifierMixin, BayesianTree):  # type: ignore[mis
         still move as data come in. The default keeps the form that scikit-learn expects. Intervals, and where the
         uncertainty comes from, are told by `uncertainty`.
         """
-        X = self._queries(X)
-        if not return_std:
-            return self.posterior_.expected_output(X, self.predictor)
-        sure = self.posterior_.uncertainty(X, None, self.predictor)
-        return sure.mean, sure.std
+        with within_memory():
+            X = self._queries(X)
+            if not return_std:
+                return self.posterior_.expected_output(X, self.predictor)
+            sure = self.posterior_.uncertainty(X, None, self.predictor)
+            return sure.mean, sure.std
 
     def predict_log_proba(self, X: Any) -> FloatArray:
         """Return the logarithms of `predict_proba`."""
@@ -171,8 +173,9 @@ class BayesianTreeClassifier(ClassifierMixin, BayesianTree):  # type: ignore[mis
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
         """Return the most probable class of each row, the first of equals."""
-        X = self._queries(X)
-        return self.posterior_.predict(X, self.predictor)
+        with within_memory():
+            X = self._queries(X)
+            return self.posterior_.predict(X, self.predictor)
 
 
 def _number_labels(labels: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], npt.NDArray[np.integer]]:
