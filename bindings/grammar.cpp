@@ -59,6 +59,7 @@ void bind_grammar(nb::module_& module) {
       .def("__init__", &make_depths, "graph"_a, "prior"_a, "n_workers"_a)
       .def_prop_ro("is_flat", &Depths::is_flat)
       .def_prop_ro("n_places", &Depths::n_places)
+      .def_prop_ro("n_bytes", &Depths::n_bytes)
       .def("place", &Depths::place, "box"_a, "depth"_a)
       .def("first_depth", &Depths::first_depth, "box"_a)
       .def(

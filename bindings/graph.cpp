@@ -15,15 +15,19 @@ namespace {
 
 using namespace nb::literals;
 
+// Of the time that a build may take: the rest is for putting its boxes in order, and for the first sweeps over them.
+constexpr double kShareOfListing = 0.7;
+
 Clock::time_point deadline_in(std::optional<double> seconds) {
   if (!seconds) return Clock::time_point::max();
-  return Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(*seconds));
+  const std::chrono::duration<double> listing(kShareOfListing * *seconds);
+  return Clock::now() + std::chrono::duration_cast<Clock::duration>(listing);
 }
 
 Cells as_cells(const Input<Code, 2>& codes, const std::vector<std::size_t>& n_bins, const std::vector<Kind>& kinds,
                const Input<double, 2>& statistics, const Input<double, 1>& weights) {
-  return {codes.shape(0),    codes.shape(1), statistics.shape(1), codes.data(),
-          statistics.data(), weights.data(), n_bins,              kinds};
+  return {codes.shape(0), codes.shape(1), statistics.shape(1), codes.data(), statistics.data(), weights.data(),
+          n_bins,         kinds};
 }
 
 Graph build(const Input<Code, 2>& codes, const std::vector<std::size_t>& n_bins, const std::vector<Kind>& kinds,
@@ -135,6 +139,7 @@ void bind_graph(nb::module_& module) {
   nb::class_<Graph>(module, "Graph")
       .def_prop_ro("n_boxes", &Graph::n_boxes)
       .def_prop_ro("n_splits", &Graph::n_splits)
+      .def_prop_ro("n_bytes", &Graph::n_bytes)
       .def_prop_ro("n_bins", [](const Graph& graph) { return graph.n_bins; })
       .def_prop_ro("kinds", [](const Graph& graph) { return graph.kinds; })
       .def_prop_ro("max_depth", [](const Graph& graph) { return graph.max_depth; })

@@ -38,15 +38,19 @@ auto at_work(std::size_t n_workers, const Work& work) {
 }
 
 std::tuple<Numbers, Numbers, Numbers, Numbers> responses(const Queries& queries, const Grammar& grammar,
-                                                         const LeafModel& leaf, std::size_t n_workers) {
-  Response response = at_work(n_workers, [&](Workers& workers) { return respond(grammar, queries, leaf, workers); });
+                                                         const LeafModel& leaf, std::size_t max_bytes,
+                                                         std::size_t n_workers) {
+  Response response =
+      at_work(n_workers, [&](Workers& workers) { return respond(grammar, queries, leaf, max_bytes, workers); });
   return {give(std::move(response.mean)), give(std::move(response.between_trees)),
           give(std::move(response.within_leaf)), give(std::move(response.noise))};
 }
 
 std::tuple<Output<std::uint64_t, 1>, Numbers, Numbers> all_mixtures(const Queries& queries, const Grammar& grammar,
-                                                                    double may_lose, std::size_t n_workers) {
-  Mixtures all = at_work(n_workers, [&](Workers& workers) { return mixtures(grammar, queries, may_lose, workers); });
+                                                                    double may_lose, std::size_t max_bytes,
+                                                                    std::size_t n_workers) {
+  Mixtures all =
+      at_work(n_workers, [&](Workers& workers) { return mixtures(grammar, queries, may_lose, max_bytes, workers); });
   return {give(std::move(all.ends)), give(std::move(all.statistics)), give(std::move(all.weights))};
 }
 
@@ -69,8 +73,8 @@ void bind_queries(nb::module_& module) {
       .def("__init__", &make_queries, "positions"_a, "feature"_a, "first"_a, "last"_a, "has_learned_missing"_a,
            "weight_of"_a.none(), nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(), nb::keep_alive<1, 4>(),
            nb::keep_alive<1, 5>(), nb::keep_alive<1, 6>(), nb::keep_alive<1, 7>())
-      .def("respond", &responses, "grammar"_a, "leaf"_a, "n_workers"_a)
-      .def("mixtures", &all_mixtures, "grammar"_a, "may_lose"_a, "n_workers"_a,
+      .def("respond", &responses, "grammar"_a, "leaf"_a, "max_bytes"_a, "n_workers"_a)
+      .def("mixtures", &all_mixtures, "grammar"_a, "may_lose"_a, "max_bytes"_a, "n_workers"_a,
            "Where the leaves of each query end, and the statistics and weights of all leaves.")
       .def("walk_best", &best_walks, "grammar"_a, "n_workers"_a, "The statistics of the leaves reached.")
       .def("walk_randomly", &random_walks, "grammar"_a, "seed"_a, "n"_a, "n_workers"_a,

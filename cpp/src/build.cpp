@@ -1,6 +1,7 @@
 #include "bcart/build.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <exception>
 #include <memory>
 #include <new>
@@ -20,7 +21,13 @@ namespace {
 constexpr std::size_t kBlockCells = std::size_t{1} << 20;
 constexpr std::size_t kMaxBoxes = kPending - 2;
 constexpr std::size_t kWatchEvery = 4096;   // boxes
-constexpr double kMaxFoldedPairs = 0x1p26;  // of splits: about two seconds for a sweep with one thread
+constexpr double kMaxFoldedPairs = 0x1p23;  // of splits, unless more are asked for: about a second for a sweep
+constexpr double kManyCells = 256;          // for each split of a box
+constexpr double kSecondsAPair = 3e-7;      // for two sweeps with one thread, on a slow machine
+
+// Of each box: the table while the graph is built, later the answers of sweeps and what a response needs.
+constexpr std::size_t kBytesBesides = 64;
+static_assert(kBytesBesides >= TableShard::kBytesPerBox);
 
 struct BytesExceeded : std::exception {};
 
@@ -103,8 +110,9 @@ class Builder {
   std::size_t n_bytes(std::size_t n_boxes, std::size_t n_splits, std::size_t n_next_cells) const;
   std::size_t bytes_a_split() const { return 2 * sizeof(BoxId) + graph_.tests.bytes_each(); }
   std::size_t bytes_a_box() const {
-    return TableShard::kBytesPerBox + sizeof(std::uint64_t) + 2 * sizeof(std::uint32_t) +
-           cells_.n_statistics * sizeof(double);
+    const std::size_t statistics = cells_.n_statistics * sizeof(double);
+    const std::size_t besides = std::max(kBytesBesides, statistics + 2 * sizeof(BoxId));  // what sorting moves
+    return sizeof(std::uint64_t) + 2 * sizeof(std::uint32_t) + statistics + besides;
   }
 
   const Cells& cells_;
@@ -185,7 +193,8 @@ void Builder::fold_at(std::size_t depth, Ending ending) {
 void Builder::end_early(std::size_t depth, Ending ending) {
   const std::size_t deepest = family_.max_depth.value_or(depth + kFoldedLevels);
   for (const std::size_t up : {0, 1}) {
-    if (ending == Ending::time || depth < up || deepest < depth - up + kFoldedLevels || !is_foldable(depth - up)) continue;
+    if (ending == Ending::time || depth < up || deepest < depth - up + kFoldedLevels || !is_foldable(depth - up))
+      continue;
     return fold_at(depth - up, depth - up + kFoldedLevels == family_.max_depth ? Ending::max_depth : ending);
   }
   end_at(depth, ending);
@@ -203,17 +212,22 @@ double Builder::n_folded_pairs(std::size_t depth) const {
 
 bool Builder::is_foldable(std::size_t depth) const {
   const auto [n_boxes, n_splits, n_expanded] = layers_[depth];
-  const std::size_t n_bytes = fold_bytes(cells_) + n_boxes * (bytes_a_box() + sizeof(BoxId)) + n_splits * bytes_a_split();
+  const std::size_t n_bytes =
+      fold_bytes(cells_) + n_boxes * (bytes_a_box() + sizeof(BoxId)) + n_splits * bytes_a_split();
   if (n_bytes > limits_.max_bytes) return false;
   if (limits_.folding != Folding::automatic) return limits_.folding == Folding::always;
+  const double n_pairs = n_folded_pairs(depth);
+  if (n_pairs * kSecondsAPair > workers_.seconds_left() * static_cast<double>(workers_.size())) return false;
   const bool is_wanted = depth + kFoldedLevels == family_.max_depth;
-  return is_wanted || n_folded_pairs(depth) <= kMaxFoldedPairs;
+  return is_wanted || n_pairs <= kMaxFoldedPairs;
 }
 
-// Whether the last two layers would take too much memory if boxes met again and again are as frequent as so far.
+// Whether the last two layers would take too much memory if boxes met again and again are as frequent as so far; or
+// would have to read far more cells than there are splits, which a fold reads less often.
 bool Builder::is_better_folded(std::size_t depth) const {
-  if (depth + kFoldedLevels != family_.max_depth) return false;
+  if (depth + kFoldedLevels != family_.max_depth || !is_foldable(depth)) return false;
   if (limits_.folding != Folding::automatic) return limits_.folding == Folding::always;
+  if (static_cast<double>(n_next_cells_) > kManyCells * std::sqrt(n_folded_pairs(depth))) return true;
   double share_of_new = 1;  // among the children in the layer above
   if (depth > 0) {
     const Layer& above = layers_[depth - 1];

@@ -21,6 +21,11 @@ void Graph::shrink_to_fit() {
   right.shrink_to_fit();
 }
 
+std::size_t Graph::n_bytes() const {
+  const std::size_t a_box = sizeof(std::uint64_t) + 2 * sizeof(std::uint32_t) + n_statistics * sizeof(double);
+  return n_boxes() * a_box + n_splits() * (2 * sizeof(BoxId) + tests.bytes_each());
+}
+
 Array<BoxId> Graph::boxes_by_size(Workers& workers) const {
   const std::size_t largest = n_cells[0];  // the root holds every cell
   std::vector<std::size_t> next(largest + 1, 0);

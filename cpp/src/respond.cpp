@@ -1,6 +1,7 @@
 #include "bcart/respond.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <bit>
 #include <memory>
 #include <optional>
@@ -14,8 +15,7 @@
 namespace bcart {
 namespace {
 
-constexpr std::size_t kMaxBytes = std::size_t{1} << 30;  // for the weights of all workers
-constexpr std::size_t kFoldsAtOnce = 64;                 // boxes at the rim
+constexpr std::size_t kFoldsAtOnce = 64;  // boxes at the rim
 constexpr double kRounding = 0x1p-53;
 
 // Moments of leaves, to be added up for each query.
@@ -48,18 +48,21 @@ class Responder {
  public:
   using Tally = typename Work::Tally;
 
-  Responder(const Grammar& grammar, const Queries& queries, double may_lose, const Work& work, Workers& workers)
+  Responder(const Grammar& grammar, const Queries& queries, double may_lose, const Work& work, std::size_t max_bytes,
+            Workers& workers)
       : grammar_(grammar),
         queries_(queries),
         negligible_(may_lose / static_cast<double>(grammar.depths.n_places())),
         work_(work),
+        max_bytes_(max_bytes),
         workers_(workers),
         tallies_(queries.n_queries, work.tally(grammar.graph)) {}
 
-  // With as many lanes as memory and the number of queries allow.
+  // With as many threads, and then lanes, as memory and the number of queries allow.
   std::vector<Tally> run() {
-    const std::size_t bytes_a_lane = grammar_.depths.n_places() * sizeof(double) * workers_.size();
-    const std::size_t most = std::max<std::size_t>(1, std::min(kMaxBytes / bytes_a_lane, queries_.n_queries));
+    const std::size_t n_lanes = max_bytes_ / (grammar_.depths.n_places() * sizeof(double));
+    n_passes_ = std::clamp<std::size_t>(n_lanes, 1, workers_.size());
+    const std::size_t most = std::max<std::size_t>(1, std::min(n_lanes / n_passes_, queries_.n_queries));
     switch (std::bit_floor(std::min(most, kMaxLanes))) {
       case 8:
         run_in_lanes<8>();
@@ -86,20 +89,28 @@ class Responder {
       std::vector<Visit> at_rim;
     };
     std::vector<Tools> tools;
-    for (std::size_t worker = 0; worker < workers_.size(); ++worker) {
+    for (std::size_t i = 0; i < n_passes_; ++i) {
       tools.push_back({Pass<kLanes>(grammar_, queries_, queries_.weight_of, negligible_), work_, {}});
     }
     const std::size_t n_groups = (queries_.n_queries + kLanes - 1) / kLanes;
-    workers_.run(n_groups, [&](std::size_t group, std::size_t worker) {
-      const std::size_t first = group * kLanes;
-      std::vector<Visit> visits;
-      for (std::size_t query = first; query < std::min(first + kLanes, queries_.n_queries); ++query) {
-        visits.push_back({0, static_cast<std::uint32_t>(query), 1.0});
+    std::atomic<std::size_t> next_group = 0;
+    const auto run_groups = [&](std::size_t i, std::size_t worker) {
+      for (std::size_t group = next_group++; group < n_groups; group = next_group++) {
+        run_group(tools[i].pass, group * kLanes, tools[i].work, tools[i].at_rim, worker);
       }
-      auto& [pass, work, at_rim] = tools[worker];
-      gather(pass, grammar_, visits, work, &tallies_[first], worker, at_rim);
-    });
+    };
+    workers_.run(n_passes_, run_groups);
     for (const Tools& own : tools) at_rim_.insert(at_rim_.end(), own.at_rim.begin(), own.at_rim.end());
+  }
+
+  template <std::size_t kLanes>
+  void run_group(Pass<kLanes>& pass, std::size_t first, Work& work, std::vector<Visit>& at_rim, std::size_t worker) {
+    std::vector<Visit> visits;
+    for (std::size_t query = first; query < std::min(first + kLanes, queries_.n_queries); ++query) {
+      visits.push_back({0, static_cast<std::uint32_t>(query), 1.0});
+    }
+    gather(pass, grammar_, visits, work, &tallies_[first], worker, at_rim);
+    workers_.checkpoint(worker);
   }
 
   // Adds what the queries of a few visits meet to their tallies.
@@ -165,15 +176,18 @@ class Responder {
   const Queries& queries_;
   double negligible_;
   Work work_;
+  std::size_t max_bytes_;
   Workers& workers_;
+  std::size_t n_passes_ = 1;
   std::vector<Tally> tallies_;
   std::vector<Visit> at_rim_;
 };
 
 }  // namespace
 
-Response respond(const Grammar& grammar, const Queries& queries, const LeafModel& leaf, Workers& workers) {
-  const auto tallies = Responder<MomentWork>(grammar, queries, kRounding, MomentWork{leaf}, workers).run();
+Response respond(const Grammar& grammar, const Queries& queries, const LeafModel& leaf, std::size_t max_bytes,
+                 Workers& workers) {
+  const auto tallies = Responder<MomentWork>(grammar, queries, kRounding, MomentWork{leaf}, max_bytes, workers).run();
   const std::size_t size = queries.n_queries * leaf.n_outputs();
   Response response{Array<double>(size), Array<double>(size), Array<double>(size), Array<double>(size)};
   std::size_t i = 0;
@@ -189,8 +203,9 @@ Response respond(const Grammar& grammar, const Queries& queries, const LeafModel
   return response;
 }
 
-Mixtures mixtures(const Grammar& grammar, const Queries& queries, double may_lose, Workers& workers) {
-  const auto tallies = Responder<MixtureWork>(grammar, queries, may_lose, {}, workers).run();
+Mixtures mixtures(const Grammar& grammar, const Queries& queries, double may_lose, std::size_t max_bytes,
+                  Workers& workers) {
+  const auto tallies = Responder<MixtureWork>(grammar, queries, may_lose, {}, max_bytes, workers).run();
   Mixtures all;
   for (const MixtureTally& tally : tallies) {
     all.boxes.insert(all.boxes.end(), tally.boxes().begin(), tally.boxes().end());

@@ -50,7 +50,8 @@ void add_up_fold(const Grammar& grammar, double* values, Workers& workers) {
   }
   const std::size_t depth = *grammar.graph.last_depth();
   std::vector<Twigs> twigs;
-  for (std::size_t i = 0; i < workers.size(); ++i) twigs.emplace_back(*grammar.fold, grammar.prior, grammar.leaf, depth);
+  for (std::size_t i = 0; i < workers.size(); ++i)
+    twigs.emplace_back(*grammar.fold, grammar.prior, grammar.leaf, depth);
   std::vector<std::vector<Cell>> cells(workers.size());
   workers.run(rim.size(), [&](std::size_t i, std::size_t worker) {
     grammar.fold->find_cells(rim[i], cells[worker]);

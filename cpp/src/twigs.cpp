@@ -101,8 +101,8 @@ void Twigs::list_slots() {
   for (std::size_t k = 0; k < groups_of_.size(); ++k) ++n_cells[features_[k % n_features].first_slot + groups_of_[k]];
   for (FeatureGroups& groups : features_) {
     const auto first = n_cells.begin() + static_cast<std::ptrdiff_t>(groups.first_slot);
-    groups.frequent = static_cast<std::size_t>(
-        std::max_element(first, first + static_cast<std::ptrdiff_t>(groups.n_groups)) - first);
+    groups.frequent =
+        static_cast<std::size_t>(std::max_element(first, first + static_cast<std::ptrdiff_t>(groups.n_groups)) - first);
   }
   slots_.clear();
   slot_ends_.assign(1, 0);

@@ -23,8 +23,8 @@ Graph graph_of(const Fold& fold, std::size_t box, Workers& workers) {
     statistics.insert(statistics.end(), added, added + all.n_statistics);
     weights.push_back(all.weights[cell]);
   }
-  const Cells cells{chosen.size(),   all.n_features, all.n_statistics, codes.data(), statistics.data(),
-                    weights.data(), all.n_bins,     all.kinds};
+  const Cells cells{chosen.size(),     all.n_features, all.n_statistics, codes.data(),
+                    statistics.data(), weights.data(), all.n_bins,       all.kinds};
   Family family = fold.family();
   family.max_depth = kFoldedLevels;
   Progress progress;

@@ -1,6 +1,7 @@
 #include "bcart/workers.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #if defined(__x86_64__)
@@ -27,8 +28,9 @@ void relax() {
 
 constexpr std::size_t kThreadBytes = std::size_t{1} << 27;  // of addresses: glibc reserves them for a thread's heap
 
-// A thread keeps a little memory for the exceptions it throws. It is asked for when the first is thrown, and if there is
-// none by then, the process ends: so every thread asks before its work, and there are only as many threads as get some.
+// A thread keeps a little memory for the exceptions it throws. It is asked for when the first is thrown, and if there
+// is none by then, the process ends: so every thread asks before its work, and there are only as many threads as get
+// some.
 void prepare_to_throw() {
   [[maybe_unused]] const volatile int n = std::uncaught_exceptions();  // volatile, or the call would be left out
 }
@@ -120,6 +122,11 @@ void Workers::watch() {
   if (now - last_poll_ < kPollInterval) return;
   last_poll_ = now;
   monitor_.poll();
+}
+
+double Workers::seconds_left() const {
+  if (deadline_ == Clock::time_point::max()) return std::numeric_limits<double>::infinity();
+  return std::chrono::duration<double>(deadline_ - Clock::now()).count();
 }
 
 void Workers::checkpoint(std::size_t worker) {

@@ -112,7 +112,7 @@ TEST(a_build_that_gets_no_memory_ends_with_fewer_layers_or_a_bad_alloc) {
     Monitor monitor;
     Progress progress;
     Workers workers(n_workers, monitor);
-    const Graph graph = build_graph(asked.problem.cells(), asked.family, kNoLimit, workers, progress);
+    const Graph graph = build_graph(asked.problem.cells(), asked.family, {kNoLimit, Folding::never}, workers, progress);
     CHECK(graph.n_boxes() == asked.engine->graph.n_boxes() || graph.ending == Ending::system);
     CHECK(graph.max_depth <= asked.engine->graph.max_depth);
   });
@@ -137,17 +137,18 @@ TEST(trees_that_get_no_memory_are_a_bad_alloc) {
 TEST(responses_that_get_no_memory_are_a_bad_alloc) {
   check_everywhere([](Asked& asked, std::size_t) {
     const Grammar sums = asked.engine->sums();
-    const Response response = respond(sums, asked.queries.all(), *asked.leaf, asked.engine->workers);
+    const Response response = respond(sums, asked.queries.all(), *asked.leaf, kNoLimit, asked.engine->workers);
     CHECK_EQUAL(response.mean.size(), asked.queries.size() * asked.leaf->n_outputs());
-    CHECK_EQUAL(mixtures(sums, asked.queries.all(), 1e-9, asked.engine->workers).ends.size(), asked.queries.size());
+    CHECK_EQUAL(mixtures(sums, asked.queries.all(), 1e-9, kNoLimit, asked.engine->workers).ends.size(),
+                asked.queries.size());
   });
 }
 
 TEST(walks_that_get_no_memory_are_a_bad_alloc) {
   check_everywhere([](Asked& asked, std::size_t) {
-    const Array<BoxId> best = walk_best(asked.engine->maxima(), asked.queries.all(), asked.engine->workers);
+    const Array<BoxId> best = walk_best(asked.engine->maxima(), asked.queries.all(), asked.engine->workers).leaves;
     CHECK_EQUAL(best.size(), asked.queries.size());
-    const RandomWalks walks = walk_randomly(asked.engine->sums(), asked.queries.all(), 1, 20, asked.engine->workers);
+    const Walks walks = walk_randomly(asked.engine->sums(), asked.queries.all(), 1, 20, asked.engine->workers);
     CHECK_EQUAL(walks.leaves.size(), asked.queries.size() * 20);
   });
 }

@@ -51,7 +51,7 @@ struct Case {
 };
 
 void check_response(Case& here, double tolerance) {
-  const Response found = respond(here.engine.sums(), here.queries.all(), *here.leaf, here.engine.workers);
+  const Response found = respond(here.engine.sums(), here.queries.all(), *here.leaf, kNoLimit, here.engine.workers);
   const auto moments = moments_of(here.engine.graph, *here.leaf);
   const std::size_t n_outputs = here.leaf->n_outputs();
   CHECK_EQUAL(found.mean.size(), here.queries.size() * n_outputs);
@@ -104,7 +104,7 @@ Parts parts_of(const Graph& graph, const Mixtures& all, std::size_t query) {
 
 void check_mixtures(Case& here) {
   const Graph& graph = here.engine.graph;
-  const Mixtures all = mixtures(here.engine.sums(), here.queries.all(), 0, here.engine.workers);
+  const Mixtures all = mixtures(here.engine.sums(), here.queries.all(), 0, kNoLimit, here.engine.workers);
   CHECK_EQUAL(all.ends.size(), here.queries.size());
   CHECK_EQUAL(all.ends.back(), all.boxes.size());
   CHECK_EQUAL(all.ends.back(), all.weights.size());
@@ -168,7 +168,7 @@ TEST(an_undecided_value_goes_to_the_side_of_more_weight_and_left_if_there_is_non
     Case here(random, problem, {}, {"leaf-count", {-50.0}}, kDirichlet, 1);  // all but certain to split
     here.queries.positions = {0};
     here.queries.has_learned_missing = {0};
-    const Response found = respond(here.engine.sums(), here.queries.all(), *here.leaf, here.engine.workers);
+    const Response found = respond(here.engine.sums(), here.queries.all(), *here.leaf, kNoLimit, here.engine.workers);
     CHECK_CLOSE(found.mean[0], right_weight > 2 ? 0.5 / 6.5 : 5.5 / 6.5, 1e-12);
   }
 }
@@ -186,13 +186,13 @@ TEST(a_response_is_the_same_to_the_bit_whatever_the_company_and_the_workers) {
         std::vector<std::vector<double>> alone;
         for (std::size_t query = 0; query < 20; ++query) {
           alone.push_back(
-              part_of(respond(grammar, here.queries.some(query, 1), *here.leaf, here.engine.workers), 0, 2));
+              part_of(respond(grammar, here.queries.some(query, 1), *here.leaf, kNoLimit, here.engine.workers), 0, 2));
         }
         for (std::size_t n = 1; n <= 20; ++n) {
           const Queries queries = here.queries.some(20 - n, n);
-          const Response together = respond(grammar, queries, *here.leaf, here.engine.workers);
+          const Response together = respond(grammar, queries, *here.leaf, kNoLimit, here.engine.workers);
           for (std::size_t query = 0; query < n; ++query) CHECK(part_of(together, query, 2) == alone[20 - n + query]);
-          CHECK(is_same(together, respond(grammar, queries, *here.leaf, three)));
+          CHECK(is_same(together, respond(grammar, queries, *here.leaf, kNoLimit, three)));
         }
       }
     }
@@ -204,8 +204,8 @@ TEST(no_queries_have_no_responses) {
   const Problem problem = random_problem(random, 9, {3, 3});
   Case here(random, problem, {}, some_priors()[0], kDirichlet, 1, 3);
   const Queries none = here.queries.some(0, 0);
-  CHECK_EQUAL(respond(here.engine.sums(), none, *here.leaf, here.engine.workers).mean.size(), std::size_t{0});
-  CHECK_EQUAL(mixtures(here.engine.sums(), none, 0, here.engine.workers).ends.size(), std::size_t{0});
+  CHECK_EQUAL(respond(here.engine.sums(), none, *here.leaf, kNoLimit, here.engine.workers).mean.size(), std::size_t{0});
+  CHECK_EQUAL(mixtures(here.engine.sums(), none, 0, kNoLimit, here.engine.workers).ends.size(), std::size_t{0});
 }
 
 TEST(one_box_answers_for_itself) {
@@ -238,9 +238,9 @@ TEST(a_mixture_is_the_same_to_the_bit_whatever_the_company_and_the_workers) {
     Case here(random, problem, {}, prior, kDirichlet, 20, 3);
     Monitor monitor;
     Workers one(1, monitor);
-    const Mixtures together = mixtures(here.engine.sums(), here.queries.all(), 0, here.engine.workers);
+    const Mixtures together = mixtures(here.engine.sums(), here.queries.all(), 0, kNoLimit, here.engine.workers);
     for (std::size_t query = 0; query < 20; ++query) {
-      const Mixtures alone = mixtures(here.engine.sums(), here.queries.some(query, 1), 0, one);
+      const Mixtures alone = mixtures(here.engine.sums(), here.queries.some(query, 1), 0, kNoLimit, one);
       CHECK(parts_of(here.engine.graph, alone, 0) == parts_of(here.engine.graph, together, query));
       const std::size_t begin = query == 0 ? 0 : together.ends[query - 1];
       CHECK(std::equal(alone.boxes.begin(), alone.boxes.end(), together.boxes.begin() + begin));
@@ -255,8 +255,8 @@ TEST(mixtures_of_many_parts_have_the_mean_of_the_response) {
   set_targets(random, problem, 0);
   Case here(random, problem, {}, {"leaf-count", {0.5}}, {"normal", {5, 0.1, 1.5, 2.0}}, 10, 2);
   const Grammar grammar = here.engine.sums();
-  const Response response = respond(grammar, here.queries.all(), *here.leaf, here.engine.workers);
-  const Mixtures all = mixtures(grammar, here.queries.all(), 0, here.engine.workers);
+  const Response response = respond(grammar, here.queries.all(), *here.leaf, kNoLimit, here.engine.workers);
+  const Mixtures all = mixtures(grammar, here.queries.all(), 0, kNoLimit, here.engine.workers);
   const auto moments = moments_of(here.engine.graph, *here.leaf);
   CHECK(all.boxes.size() > 5'000);
   for (std::size_t query = 0; query < 10; ++query) {

@@ -122,8 +122,10 @@ TEST(any_number_of_workers_gives_the_same_bits) {
         Engine engine(problem, family, prior, n_workers);
         std::vector<double> log_leaf(engine.graph.n_boxes());
         for (std::size_t box = 0; box < log_leaf.size(); ++box) log_leaf[box] = -engine.graph.statistics[2 * box] / 7;
-        sums.push_back(sweep<LogSum>({engine.graph, engine.depths, *engine.prior, log_leaf.data(), nullptr}, engine.workers));
-        maxima.push_back(sweep<Maximum>({engine.graph, engine.depths, *engine.prior, log_leaf.data(), nullptr}, engine.workers));
+        sums.push_back(
+            sweep<LogSum>({engine.graph, engine.depths, *engine.prior, log_leaf.data(), nullptr}, engine.workers));
+        maxima.push_back(
+            sweep<Maximum>({engine.graph, engine.depths, *engine.prior, log_leaf.data(), nullptr}, engine.workers));
         CHECK_EQUAL(sums.back().size(), engine.depths.n_places());
       }
       CHECK(same_bytes(sums[0], sums[1]));

@@ -102,7 +102,7 @@ TEST(walks_end_as_often_in_a_leaf_as_the_mixture_says) {
       engine.set_leaves(random_leaves(random, engine.graph.n_boxes()));
       const PlainGrammar plain(problem, family, prior, engine.leaves());
       const QuerySet queries = random_queries(random, problem, plain, 4);
-      const Mixtures all = mixtures(engine.sums(), queries.all(), 0, engine.workers);
+      const Mixtures all = mixtures(engine.sums(), queries.all(), 0, kNoLimit, engine.workers);
       const Walks walks = walk_randomly(engine.sums(), queries.all(), 11, kWalks, engine.workers);
       const auto statistics_of = [&](BoxId box) {
         return std::vector<double>(engine.graph.statistics.data() + 2 * box,

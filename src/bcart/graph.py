@@ -6,7 +6,7 @@ import inspect
 import sys
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal, NamedTuple
 
@@ -113,6 +113,8 @@ class Graph:
     cells : Cells
     family : Family
     core : native arrays
+    limits : Limits
+        Those that it was built within, and that answers have to stay within.
 
     Examples
     --------
@@ -124,6 +126,12 @@ class Graph:
     cells: Cells
     family: Family
     core: _core.Graph
+    limits: Limits = field(default_factory=Limits)
+
+    @property
+    def n_bytes(self) -> int:
+        """Bytes that the boxes and splits take."""
+        return self.core.n_bytes
 
     @property
     def n_boxes(self) -> int:
@@ -219,7 +227,7 @@ class Graph:
         arrays = (core.first_split, core.n_splits_of, core.n_cells, core.statistics, core.tests, core.left, core.right)
         ending = core.max_depth, core.is_folded, core.ending.name
         state = (core.n_bins, self.cells.kinds, *map(np.asarray, arrays), *ending)
-        return _restore, (self.cells, self.family, state)
+        return _restore, (self.cells, self.family, self.limits, state)
 
     def __repr__(self) -> str:
         depth = "all trees" if self.max_depth is None else f"trees up to depth {self.max_depth}"
@@ -236,7 +244,7 @@ def _core_kinds(kinds: tuple[Kind, ...]) -> list[_core.Kind]:
     return [getattr(_core.Kind, kind.upper()) for kind in kinds]
 
 
-def _restore(cells: Cells, family: Family, state: tuple[Any, ...]) -> Graph:
+def _restore(cells: Cells, family: Family, limits: Limits, state: tuple[Any, ...]) -> Graph:
     n_bins, kinds, first_split, n_splits_of, n_cells, statistics, tests, left, right, max_depth, is_folded, ending = (
         state
     )
@@ -244,7 +252,7 @@ def _restore(cells: Cells, family: Family, state: tuple[Any, ...]) -> Graph:
         n_bins, _core_kinds(kinds), first_split, n_splits_of, n_cells, statistics, tests.astype(np.uint32), left, right,
         max_depth, is_folded, getattr(_core.Ending, ending),
     )  # fmt: skip
-    return Graph(cells, family, core)
+    return Graph(cells, family, core, limits)
 
 
 def build_graph(
@@ -291,7 +299,7 @@ def build_graph(
     except MemoryError:
         raise MemoryBudgetError("the system has no more memory to give; lower max_bins or use fewer features") from None
     _report_ending(core, limits)
-    return Graph(cells, family, core)
+    return Graph(cells, family, core, limits)
 
 
 def _report_ending(core: _core.Graph, limits: Limits) -> None:

@@ -316,10 +316,12 @@ class Posterior:
 
     @cached_property
     def _sums(self) -> FloatArray:
+        self._make_room(self._depths.n_places, but_for={"_log_leaf"})
         return np.asarray(_core.sweep_log_sum(*self._parts, self._log_leaf, self._n_workers))
 
     @cached_property
     def _maxima(self) -> FloatArray:
+        self._make_room(self._depths.n_places, but_for={"_log_leaf"})
         return np.asarray(_core.sweep_maximum(*self._parts, self._log_leaf, self._n_workers))
 
     @property
@@ -350,14 +352,30 @@ class Posterior:
     def _rows(self, X: Any) -> Rows:
         positions = self._routing.positions(X, self._n_workers)
         parts = self.graph, self.leaf, self._routing, self._native_grammar, self._weights_of_boxes
-        return Rows(positions, *parts, self._n_workers)
+        self._native_grammar("ensemble")
+        return Rows(positions, *parts, self._n_workers, self._room)
 
     def _weights_of_boxes(self) -> FloatArray:
         return self._box_weights
 
     @cached_property
     def _box_weights(self) -> FloatArray:
+        self._make_room(self.n_boxes, but_for={"_log_leaf", "_sums"})
         return np.ascontiguousarray(self.leaf.n_rows(self.graph.core.statistics))
+
+    @property
+    def _room(self) -> int:
+        """Bytes that are left of what the graph was allowed."""
+        arrays = [value for value in self.__dict__.values() if isinstance(value, np.ndarray)]
+        held = self.graph.n_bytes + sum(array.nbytes for array in arrays)
+        held += self._depths.n_bytes if "_depths" in self.__dict__ else 0
+        return max(0, self.graph.limits.n_bytes - held)
+
+    def _make_room(self, n_values: int, but_for: set[str]) -> None:
+        """Forget what can be computed again, until there is room for an array."""
+        for name in ("_box_weights", "_maxima", "_sums"):
+            if 8 * n_values > self._room and name not in but_for:
+                self.__dict__.pop(name, None)
 
     def _with(self, kept: set[str], **changes: Any) -> Posterior:
         """Return a posterior with other parts, and what has been computed already and is not touched by them."""

@@ -21,6 +21,7 @@ from bcart.routing import Positions, Routing
 Predictor = Literal["ensemble", "map"]
 
 _ROWS_AT_FIRST = 16  # until it is known how many leaves they end in
+_BYTES_A_LEAF = 200  # for its statistics and what quantiles need
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,6 +39,8 @@ class Rows:
     box_weights : callable
         Returns the weight of each box.
     n_workers : int
+    max_bytes : int
+        What predictions may take.
     """
 
     positions: Positions
@@ -47,6 +50,7 @@ class Rows:
     grammar_for: Callable[[Predictor], _core.Grammar]
     box_weights: Callable[[], FloatArray]
     n_workers: int
+    max_bytes: int
 
     def __len__(self) -> int:
         return len(self.positions)
@@ -63,7 +67,7 @@ class Rows:
         if predictor == "map":
             moments = self.leaf.moments(self._as_rows(queries.walk_best(grammar, self.n_workers)))
             return moments, np.zeros_like(moments.mean)
-        flat = queries.respond(grammar, self.leaf.core, self.n_workers)
+        flat = queries.respond(grammar, self.leaf.core, self.max_bytes, self.n_workers)
         mean, between, within, noise = (np.asarray(part).reshape(-1, self.leaf.n_outputs) for part in flat)
         return Moments(mean + self.leaf.offset, within, noise), between
 
@@ -81,11 +85,15 @@ class Rows:
             if predictor == "map":
                 parts: list[Any] = [np.arange(1, n + 1), queries.walk_best(grammar, self.n_workers), np.ones(n)]
             else:
-                parts = list(queries.mixtures(grammar, may_lose / 2, self.n_workers))
+                parts = list(queries.mixtures(grammar, may_lose / 2, self.max_bytes // 2, self.n_workers))
             ends, statistics, weights = (np.asarray(part) for part in parts)
             leaves = Mixtures(ends.astype(np.intp), self._as_rows(statistics), weights, self.leaf)
             yield rows, leaves.without(may_lose / 2)
-            begin, n_at_once = rows.stop, max(1, LEAVES_AT_ONCE * n // len(weights))
+            begin, n_at_once = rows.stop, max(1, self._leaves_at_once * n // len(weights))
+
+    @property
+    def _leaves_at_once(self) -> int:
+        return min(LEAVES_AT_ONCE, self.max_bytes // (2 * _BYTES_A_LEAF))
 
     def walk_randomly(self, n: int, seed: int) -> tuple[npt.NDArray[np.int64], FloatArray, FloatArray]:
         """Return the leaf of each row in each of n random trees, its statistics, and a uniform random number."""

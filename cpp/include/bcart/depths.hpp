@@ -18,6 +18,7 @@ class Depths {
 
   bool is_flat() const { return places_.size() == 0; }
   std::size_t n_places() const { return n_places_; }
+  std::size_t n_bytes() const { return first_.size() * sizeof(std::uint32_t) + places_.size() * sizeof(std::uint64_t); }
   std::size_t place(std::size_t box, std::size_t depth) const {
     if (is_flat()) return box;
     const std::uint64_t place = places_[box];

@@ -17,8 +17,8 @@ struct Grammar {
   const Graph& graph;
   const Depths& depths;
   const TreePrior& prior;
-  const double* log_leaf;  // of each box; null if every leaf counts 1
-  const double* values;    // of each place: the logarithm of a box's sum or maximum over its trees
+  const double* log_leaf;           // of each box; null if every leaf counts 1
+  const double* values;             // of each place: the logarithm of a box's sum or maximum over its trees
   const Fold* fold = nullptr;       // of a folded graph
   const LeafModel* leaf = nullptr;  // for the boxes in the fold; null if every leaf counts 1
 

@@ -68,6 +68,7 @@ struct Graph {
 
   std::size_t n_boxes() const { return n_cells.size(); }
   std::size_t n_splits() const { return left.size(); }
+  std::size_t n_bytes() const;
   std::size_t last_split(std::size_t box) const { return first_split[box] + n_splits_of[box]; }
   // Where boxes have no listed split any more.
   std::optional<std::size_t> last_depth() const { return is_folded ? *max_depth - kFoldedLevels : max_depth; }

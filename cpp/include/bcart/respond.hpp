@@ -20,16 +20,19 @@ struct Response {
   Array<double> within_leaf;    // mean of the leaves' variances
   Array<double> noise;          // mean of the leaves' noise
 };
-Response respond(const Grammar& grammar, const Queries& queries, const LeafModel& leaf, Workers& workers);
+// The weights of queries take up to max_bytes, or 8 bytes a place if that is more.
+Response respond(const Grammar& grammar, const Queries& queries, const LeafModel& leaf, std::size_t max_bytes,
+                 Workers& workers);
 
 // The leaves that a query can end in, with their probabilities; those of equal statistics are one, named by its first.
 // Leaves that have less than `may_lose` together may be left out.
 struct Mixtures {
   std::vector<std::uint64_t> ends;  // of each query
-  std::vector<BoxId> boxes;  // kNoBox in a fold
+  std::vector<BoxId> boxes;         // kNoBox in a fold
   std::vector<double> weights;
   std::vector<double> statistics;
 };
-Mixtures mixtures(const Grammar& grammar, const Queries& queries, double may_lose, Workers& workers);
+Mixtures mixtures(const Grammar& grammar, const Queries& queries, double may_lose, std::size_t max_bytes,
+                  Workers& workers);
 
 }  // namespace bcart

@@ -34,8 +34,8 @@ class MomentTally {
 
   void add(const MetLeaf& leaf, double weight) {
     for (std::size_t i = 0; i < sums_.size(); ++i) {
-      merge(sums_[i], total_, {leaf.outputs[i].mean, 0, weight * leaf.outputs[i].variance, weight * leaf.outputs[i].noise},
-            weight);
+      merge(sums_[i], total_,
+            {leaf.outputs[i].mean, 0, weight * leaf.outputs[i].variance, weight * leaf.outputs[i].noise}, weight);
     }
     total_ += weight;
   }

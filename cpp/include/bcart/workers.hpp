@@ -54,6 +54,7 @@ class Workers {
   // For long tasks: throws if the run is to end.
   void checkpoint(std::size_t worker);
 
+  double seconds_left() const;  // until the deadline
   void lift_deadline() { deadline_ = Clock::time_point::max(); }
 
  private:
