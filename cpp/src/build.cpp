@@ -22,7 +22,7 @@ constexpr std::size_t kBlockCells = std::size_t{1} << 20;
 constexpr std::size_t kMaxBoxes = kPending - 2;
 constexpr std::size_t kWatchEvery = 4096;   // boxes
 constexpr double kMaxFoldedPairs = 0x1p23;  // of splits, unless more are asked for: about a second for a sweep
-constexpr double kManyCells = 256;          // for each split of a box
+constexpr double kManyCells = 64;           // for each split of a box
 constexpr double kSecondsAPair = 3e-7;      // for two sweeps with one thread, on a slow machine
 
 // Of each box: the table while the graph is built, later the answers of sweeps and what a response needs.
@@ -94,7 +94,7 @@ class Builder {
   void end_early(std::size_t depth, Ending ending);
   bool is_better_folded(std::size_t depth) const;
   bool is_foldable(std::size_t depth) const;
-  double n_folded_pairs(std::size_t depth) const;
+  double n_possible(std::size_t depth, int power) const;
   void expand_blocks();
   std::optional<std::size_t> binding_depth() const;
   void shrink_to(std::size_t depth);
@@ -200,14 +200,13 @@ void Builder::end_early(std::size_t depth, Ending ending) {
   end_at(depth, ending);
 }
 
-// How many ways there may be to make two splits, one after the other, in a box of a layer.
-double Builder::n_folded_pairs(std::size_t depth) const {
-  double n_pairs = 0;
+// How many splits there may be in the boxes of a layer; or pairs of splits, one made after the other.
+double Builder::n_possible(std::size_t depth, int power) const {
+  double n = 0;
   for (std::size_t box = layers_[depth].n_expanded; box < layers_[depth].n_boxes; ++box) {
-    const auto n_splits = static_cast<double>(rules_.max_splits(graph_.n_cells[box]));
-    n_pairs += n_splits * n_splits;
+    n += std::pow(static_cast<double>(rules_.max_splits(graph_.n_cells[box])), power);
   }
-  return n_pairs;
+  return n;
 }
 
 bool Builder::is_foldable(std::size_t depth) const {
@@ -216,7 +215,7 @@ bool Builder::is_foldable(std::size_t depth) const {
       fold_bytes(cells_) + n_boxes * (bytes_a_box() + sizeof(BoxId)) + n_splits * bytes_a_split();
   if (n_bytes > limits_.max_bytes) return false;
   if (limits_.folding != Folding::automatic) return limits_.folding == Folding::always;
-  const double n_pairs = n_folded_pairs(depth);
+  const double n_pairs = n_possible(depth, 2);
   if (n_pairs * kSecondsAPair > workers_.seconds_left() * static_cast<double>(workers_.size())) return false;
   const bool is_wanted = depth + kFoldedLevels == family_.max_depth;
   return is_wanted || n_pairs <= kMaxFoldedPairs;
@@ -227,14 +226,14 @@ bool Builder::is_foldable(std::size_t depth) const {
 bool Builder::is_better_folded(std::size_t depth) const {
   if (depth + kFoldedLevels != family_.max_depth || !is_foldable(depth)) return false;
   if (limits_.folding != Folding::automatic) return limits_.folding == Folding::always;
-  if (static_cast<double>(n_next_cells_) > kManyCells * std::sqrt(n_folded_pairs(depth))) return true;
+  if (static_cast<double>(n_next_cells_) > kManyCells * n_possible(depth, 1)) return true;
   double share_of_new = 1;  // among the children in the layer above
   if (depth > 0) {
     const Layer& above = layers_[depth - 1];
     share_of_new = static_cast<double>(layers_[depth].n_boxes - above.n_boxes) /
                    static_cast<double>(2 * (layers_[depth].n_splits - above.n_splits));
   }
-  const double n_last_splits = 2 * share_of_new * n_folded_pairs(depth);
+  const double n_last_splits = 2 * share_of_new * n_possible(depth, 2);
   const double n_last_boxes = 2 * share_of_new * n_last_splits;
   return n_last_splits * static_cast<double>(bytes_a_split()) + n_last_boxes * static_cast<double>(bytes_a_box()) >
          static_cast<double>(limits_.max_bytes) / 2;
