@@ -144,6 +144,9 @@ void bind_graph(nb::module_& module) {
       .def_prop_ro("kinds", [](const Graph& graph) { return graph.kinds; })
       .def_prop_ro("max_depth", [](const Graph& graph) { return graph.max_depth; })
       .def_prop_ro("is_folded", [](const Graph& graph) { return graph.is_folded; })
+      .def_prop_ro("n_boxes_to", [](const Graph& graph) { return graph.n_boxes_to; })
+      .def_prop_ro("n_cells_to", [](const Graph& graph) { return graph.n_cells_to; })
+      .def_prop_ro("n_splits_to", [](const Graph& graph) { return graph.n_splits_to; })
       .def_prop_ro("n_boxes_found", [](const Graph& graph) { return graph.n_boxes_found; })
       .def_prop_ro("ending", [](const Graph& graph) { return graph.ending; })
       .def_prop_ro(

@@ -80,12 +80,15 @@ class Builder {
         end_early(depth, ending);
       }
     }
+    if (graph_.ending == Ending::complete) layers_.push_back({graph_.n_boxes(), graph_.n_splits(), n_expanded_});
+    tell_layers();
     workers_.lift_deadline();  // what is left to do is short, and without it nothing stands
     finish();
     return std::move(graph_);
   }
 
  private:
+  void tell_layers();
   void add_root();
   bool has_splittable_box() const;
   Ending expand_layer(std::size_t depth);
@@ -136,6 +139,16 @@ class Builder {
   std::vector<Layer> layers_;
   std::vector<BoxId> id_at_;  // by position in the batch, for first sights
 };
+
+void Builder::tell_layers() {
+  std::size_t n_cells = 0;
+  for (std::size_t box = 0; const Layer& layer : layers_) {
+    while (box < std::min(layer.n_boxes, graph_.n_boxes())) n_cells += graph_.n_cells[box++];
+    graph_.n_boxes_to.push_back(layer.n_boxes);
+    graph_.n_cells_to.push_back(n_cells);
+    graph_.n_splits_to.push_back(layer.n_splits);
+  }
+}
 
 void Builder::add_root() {
   auto block = std::make_unique<FrontierBlock>();

@@ -4,6 +4,7 @@ from importlib.metadata import version as _version
 
 from bcart.answers import Paths, Uncertainty
 from bcart.cells import Cells
+from bcart.cost import Cost, CostEstimate, estimate_cost
 from bcart.errors import (
     BcartError,
     DepthLimitedWarning,
@@ -16,10 +17,11 @@ from bcart.errors import (
 )
 from bcart.estimators import BayesianTreeClassifier, BayesianTreeRegressor
 from bcart.grammar import Grammar, Rule, Symbol, Terminal
-from bcart.graph import Family, Graph, Progress, build_graph
+from bcart.graph import Graph, Progress, build_graph
 from bcart.grid import Grid
 from bcart.leaves import DirichletLeaf, LeafModel, NormalLeaf, PoissonLeaf
 from bcart.limits import Limits
+from bcart.listing import Family
 from bcart.posterior import Posterior
 from bcart.priors import DepthDecayPrior, LeafCountPrior, TreePrior
 from bcart.tree import Tree
@@ -31,6 +33,8 @@ __all__ = [
     "BayesianTreeRegressor",
     "BcartError",
     "Cells",
+    "Cost",
+    "CostEstimate",
     "DepthDecayPrior",
     "DepthLimitedWarning",
     "DirichletLeaf",
@@ -59,4 +63,5 @@ __all__ = [
     "TreePrior",
     "Uncertainty",
     "build_graph",
+    "estimate_cost",
 ]

@@ -3,57 +3,24 @@
 from __future__ import annotations
 
 import inspect
-import sys
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from bcart import _core
 from bcart.cells import Cells
-from bcart.errors import DepthLimitedWarning, InvalidModelError, MemoryBudgetError, TimeBudgetError
-from bcart.grid import CodeArray, Kind
+from bcart.cost import predict_cost
+from bcart.errors import DepthLimitedWarning, MemoryBudgetError, TimeBudgetError
+from bcart.grid import CodeArray
 from bcart.limits import Limits, format_bytes
-from bcart.parse import as_number, as_whole
+from bcart.listing import FOLDED_LEVELS, Family, Folding, core_kinds, list_boxes
 
-Folding = Literal["automatic", "never", "always"]
-
-FOLDED_LEVELS = 2
 _NO_BOX = np.iinfo(np.uint32).max
-
-
-@dataclass(frozen=True)
-class Family:
-    """Which trees are looked at.
-
-    Parameters
-    ----------
-    max_depth : int or None
-        Most tests on a way from the root to a leaf.
-    min_samples_leaf, min_samples_split : float
-        Least total weight of the rows in a leaf, and in a box that may be split.
-
-    Examples
-    --------
-    >>> Family(max_depth=3, min_samples_leaf=5)
-    Family(max_depth=3, min_samples_leaf=5.0, min_samples_split=2.0)
-    """
-
-    max_depth: int | None = None
-    min_samples_leaf: float = 1
-    min_samples_split: float = 2
-
-    def __post_init__(self) -> None:
-        if self.max_depth is not None:
-            depth = as_whole(self.max_depth, "max_depth", "a positive whole number, or None for no limit", least=1)
-            object.__setattr__(self, "max_depth", min(depth, sys.maxsize))
-        for name in ("min_samples_leaf", "min_samples_split"):
-            number = as_number(getattr(self, name), name, "a positive number of (weighted) rows", above=0)
-            object.__setattr__(self, name, number)
 
 
 class Progress(NamedTuple):
@@ -234,22 +201,12 @@ class Graph:
         return f"<Graph of {depth}: {self.cells.n_cells:,} cells, {self.n_boxes:,} boxes, {self.n_splits:,} splits>"
 
 
-def _as_folding(folding: str) -> _core.Folding:
-    if folding not in ("automatic", "never", "always"):
-        raise InvalidModelError(f"folding={folding!r} must be 'automatic', 'never' or 'always'")
-    return _core.Folding[folding.upper()]
-
-
-def _core_kinds(kinds: tuple[Kind, ...]) -> list[_core.Kind]:
-    return [getattr(_core.Kind, kind.upper()) for kind in kinds]
-
-
 def _restore(cells: Cells, family: Family, limits: Limits, state: tuple[Any, ...]) -> Graph:
     n_bins, kinds, first_split, n_splits_of, n_cells, statistics, tests, left, right, max_depth, is_folded, ending = (
         state
     )
     core = _core.restore_graph(
-        n_bins, _core_kinds(kinds), first_split, n_splits_of, n_cells, statistics, tests.astype(np.uint32), left, right,
+        n_bins, core_kinds(kinds), first_split, n_splits_of, n_cells, statistics, tests.astype(np.uint32), left, right,
         max_depth, is_folded, getattr(_core.Ending, ending),
     )  # fmt: skip
     return Graph(cells, family, core, limits)
@@ -291,18 +248,14 @@ def build_graph(
     family, limits = family or Family(), limits or Limits()
     report = None if on_progress is None else lambda *counts: on_progress(Progress(*counts))
     try:
-        core = _core.build_graph(
-            cells.codes, list(cells.n_bins), _core_kinds(cells.kinds), cells.statistics, cells.weights,
-            family.max_depth, family.min_samples_leaf, family.min_samples_split, _as_folding(folding),
-            limits.n_bytes, limits.seconds, limits.n_workers, report,
-        )  # fmt: skip
+        core = list_boxes(cells, family, limits, folding, report)
     except MemoryError:
         raise MemoryBudgetError("the system has no more memory to give; lower max_bins or use fewer features") from None
-    _report_ending(core, limits)
+    _report_ending(core, cells, family, limits)
     return Graph(cells, family, core, limits)
 
 
-def _report_ending(core: _core.Graph, limits: Limits) -> None:
+def _report_ending(core: _core.Graph, cells: Cells, family: Family, limits: Limits) -> None:
     if core.ending in (_core.Ending.COMPLETE, _core.Ending.MAX_DEPTH):
         return
     budget, remedy = {
@@ -315,8 +268,11 @@ def _report_ending(core: _core.Graph, limits: Limits) -> None:
         raise error(
             f"listing the trees of depth 1 alone takes {budget}; lower max_bins, use fewer features, or {remedy}"
         )
+    expected = (
+        "" if core.ending == _core.Ending.TIME else f" (expected: {predict_cost(cells, family, limits).all_trees})"
+    )
     warnings.warn(
-        f"listing all trees takes {budget} ({core.n_boxes_found:,} boxes met, down to depth {core.max_depth + 1}); "
+        f"listing all trees takes {budget}{expected}; "
         f"the posterior is exact for trees up to depth {core.max_depth}. To go deeper, lower max_bins, raise "
         f"min_samples_leaf or {remedy}; max_depth={core.max_depth} asks for just this",
         DepthLimitedWarning,

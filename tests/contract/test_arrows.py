@@ -17,6 +17,8 @@ LEVELS = (
     {"limits"},
     {"_core"},
     {"grid", "cells"},
+    {"listing"},
+    {"cost"},
     {"leaves", "priors", "graph"},
     {"answers", "routing", "mixtures", "grammar", "tree"},
     {"rows", "derivations"},

@@ -66,6 +66,11 @@ struct Graph {
   Ending ending = Ending::complete;
   std::size_t n_boxes_found = 0;  // with those of a layer that was not finished, and is not here
 
+  // Boxes, their cells, and listed splits of trees up to depth 0, 1, ..., as far as all of them were found.
+  std::vector<std::size_t> n_boxes_to;
+  std::vector<std::size_t> n_cells_to;
+  std::vector<std::size_t> n_splits_to;
+
   std::size_t n_boxes() const { return n_cells.size(); }
   std::size_t n_splits() const { return left.size(); }
   std::size_t n_bytes() const;

@@ -14,10 +14,11 @@ from bcart.answers import Uncertainty
 from bcart.cells import Cells
 from bcart.errors import InvalidDataError, InvalidTypeError
 from bcart.estimators.progress import ProgressLine
-from bcart.graph import Family, build_graph
+from bcart.graph import build_graph
 from bcart.grid import Grid
 from bcart.leaves import LeafModel
 from bcart.limits import Limits, within_memory
+from bcart.listing import Family
 from bcart.parse import FloatArray, as_weights
 from bcart.posterior import Posterior
 from bcart.priors import choose_prior

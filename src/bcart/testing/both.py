@@ -9,10 +9,11 @@ import numpy as np
 import numpy.typing as npt
 
 from bcart.cells import Cells
-from bcart.graph import Family, build_graph
+from bcart.graph import build_graph
 from bcart.grid import Grid
 from bcart.leaves import DirichletLeaf, LeafModel, NormalLeaf, PoissonLeaf
 from bcart.limits import Limits
+from bcart.listing import Family
 from bcart.parse import FloatArray
 from bcart.posterior import Posterior
 from bcart.priors import choose_prior
