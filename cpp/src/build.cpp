@@ -26,7 +26,7 @@ constexpr double kManyCells = 64;           // for each split of a box
 constexpr double kSecondsAPair = 3e-7;      // for two sweeps with one thread, on a slow machine
 
 // Of each box: the table while the graph is built, later the answers of sweeps and what a response needs.
-constexpr std::size_t kBytesBesides = 64;
+constexpr std::size_t kBytesBesides = 72;
 static_assert(kBytesBesides >= TableShard::kBytesPerBox);
 
 struct BytesExceeded : std::exception {};

@@ -14,6 +14,7 @@ namespace bcart {
 namespace {
 
 constexpr std::size_t kLargePage = std::size_t{1} << 21;
+[[maybe_unused]] constexpr std::size_t kManyLargePages = 8;  // from here on, the unused part of the last is small
 
 std::size_t round_up(std::size_t n_bytes, std::size_t unit) {
   if (n_bytes > std::numeric_limits<std::size_t>::max() - unit) throw std::bad_alloc();
@@ -33,7 +34,7 @@ bool is_mapped(std::size_t n_bytes) { return n_bytes >= kLargePage; }
 
 void* checked_mapping(void* memory, std::size_t n_bytes) {
   if (memory == MAP_FAILED) throw std::bad_alloc();
-  madvise(memory, n_bytes, MADV_HUGEPAGE);
+  madvise(memory, n_bytes, n_bytes >= kManyLargePages * kLargePage ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
   return memory;
 }
 

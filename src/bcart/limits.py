@@ -7,9 +7,10 @@ import os
 import re
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from numbers import Integral
 
 from bcart.errors import InvalidModelError, MemoryBudgetError
@@ -47,6 +48,7 @@ class Limits:
     max_memory: int | str = DEFAULT_MAX_MEMORY
     time_limit: float | None = None
     n_jobs: int | None = None
+    seconds_spent: float = field(default=0.0, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "max_memory", parse_bytes(self.max_memory))
@@ -64,7 +66,13 @@ class Limits:
     @property
     def seconds(self) -> float | None:
         """The time limit as the core takes it."""
-        return None if self.time_limit is None or self.time_limit > _A_YEAR else float(self.time_limit)
+        if self.time_limit is None or self.time_limit > _A_YEAR:
+            return None
+        return max(0.0, float(self.time_limit) - self.seconds_spent)
+
+    def after(self, since: float) -> Limits:
+        """Return the limits for what is left of the time, which runs since then (of the monotonic clock)."""
+        return replace(self, seconds_spent=self.seconds_spent + time.monotonic() - since)
 
     @property
     def n_workers(self) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from typing import Any, ClassVar
 
@@ -38,6 +39,7 @@ class BayesianTree(BaseEstimator):  # type: ignore[misc]
         self, table: Table, weights: FloatArray, leaf: LeafModel, add_up: Callable[..., Cells], classes: Any = None
     ) -> None:
         """Compute the posterior from a table, its weights, and the way in which rows of codes add up to cells."""
+        since = time.monotonic()
         as_predictor(self.predictor)
         prior = choose_prior(self.prior, self.log_phi, self.split_alpha, self.split_beta)
         family = Family(self.max_depth, self.min_samples_leaf, self.min_samples_split)
@@ -46,7 +48,7 @@ class BayesianTree(BaseEstimator):  # type: ignore[misc]
         codes = grid.encode_table(table, limits.n_workers)
         cells = add_up(codes, sample_weight=weights, kinds=grid.kinds, n_jobs=self.n_jobs)
         with ProgressLine() as progress:
-            graph = build_graph(cells, family, limits, progress if self.verbose else None)
+            graph = build_graph(cells, family, limits.after(since), progress if self.verbose else None)
         self.posterior_ = Posterior(graph, leaf, prior, grid, classes, self.n_jobs)
         self.tree_ = self.posterior_.map_tree()
 
