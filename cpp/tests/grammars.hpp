@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "bcart/build.hpp"
+#include "bcart/fold.hpp"
 #include "bcart/grammar.hpp"
 #include "bcart/leaf.hpp"
 #include "bcart/registry.hpp"
@@ -50,27 +51,36 @@ inline std::vector<double> random_leaves(std::mt19937_64& random, std::size_t n_
 // What the engine makes of a problem. Leaves count 1 until they are set.
 class Engine {
  public:
-  Engine(const Problem& problem, const Family& family, const NamedModel& prior, std::size_t n_workers = 1)
+  Engine(const Problem& problem, const Family& family, const NamedModel& prior, std::size_t n_workers = 1,
+         Folding folding = Folding::never)
       : workers(n_workers, monitor_),
-        graph(build_graph(problem.cells(), family, {kNoLimit, Folding::never}, workers, progress_)),
+        graph(build_graph(problem.cells(), family, {kNoLimit, folding}, workers, progress_)),
         prior(Registered<TreePrior>::make(prior.name, prior.parameters)),
-        depths(graph, this->prior->depends_on_depth(), workers) {}
+        depths(graph, this->prior->depends_on_depth(), workers) {
+    if (graph.is_folded) fold.emplace(graph, problem.cells(), family);
+  }
 
   void set_leaves(std::vector<double> log_leaf) {
     log_leaf_ = std::move(log_leaf);
-    sums_ = sweep<LogSum>({graph, depths, *prior, leaves(), nullptr}, workers);
-    maxima_ = sweep<Maximum>({graph, depths, *prior, leaves(), nullptr}, workers);
+    sums_ = sweep<LogSum>(grammar(nullptr), workers);
+    maxima_ = sweep<Maximum>(grammar(nullptr), workers);
   }
   void set_leaves(const LeafModel& leaf) {
+    leaf_ = &leaf;
     std::vector<double> log_leaf(graph.n_boxes());
     leaf.log_marginals(graph.statistics.data(), graph.n_boxes(), log_leaf.data(), workers);
     set_leaves(std::move(log_leaf));
   }
   const double* leaves() const { return log_leaf_.empty() ? nullptr : log_leaf_.data(); }
-  Grammar sums() const { return {graph, depths, *prior, leaves(), sums_.data()}; }
-  Grammar maxima() const { return {graph, depths, *prior, leaves(), maxima_.data()}; }
+  Grammar sums() const { return grammar(sums_.data()); }
+  Grammar maxima() const { return grammar(maxima_.data()); }
 
  private:
+  Grammar grammar(const double* values) const {
+    return {graph, depths, *prior, leaves(), values, fold ? &*fold : nullptr, leaf_};
+  }
+
+  const LeafModel* leaf_ = nullptr;
   Monitor monitor_;
   Progress progress_;
   std::vector<double> log_leaf_;
@@ -82,6 +92,7 @@ class Engine {
   Graph graph;
   std::unique_ptr<TreePrior> prior;
   Depths depths;
+  std::optional<Fold> fold;
 };
 
 enum class Adding { sums, maxima };
