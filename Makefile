@@ -7,7 +7,7 @@ SOURCES := pyproject.toml CMakeLists.txt $(ENGINE) $(wildcard bindings/*)
 CXX_FILES := $(ENGINE) $(wildcard cpp/tests/*.hpp cpp/tests/*.cpp bindings/* benchmarks/*.cpp)
 PIP_INSTALL := $(BIN)/pip install --quiet --disable-pip-version-check
 
-.PHONY: demo test test-slow lint format docs cpp-test sanitize bench stubs clean
+.PHONY: demo test test-slow lint format docs cpp-test fuzz sanitize tsan bench stubs clean
 
 demo: $(VENV)/.installed
 	$(BIN)/python -m bcart.demo
@@ -39,7 +39,15 @@ cpp-test: $(VENV)/.tools
 	$(BIN)/cmake --build build/cpp
 	$(BIN)/ctest --test-dir build/cpp --output-on-failure
 
-# The C++ tests, then the property tests with a core built the same way.
+# Random tables, parameters and questions for some seconds; FUZZ_SEED=... does the same again.
+FUZZ_SECONDS ?= 120
+FUZZ := tests/fuzz --seconds $(FUZZ_SECONDS) $(if $(FUZZ_SEED),--seed $(FUZZ_SEED))
+fuzz: $(VENV)/.installed
+	$(BIN)/python $(FUZZ)
+
+# The C++ tests, then the property tests and the fuzz target with a core built the same way.
+SANITIZED := LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libstdc++.so)" \
+  ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 $(BIN)/python cpp/tests/run_sanitized.py build/sanitized
 sanitize: $(VENV)/.installed
 	$(BIN)/cmake -S . -B build/sanitize -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN))/ninja -DBCART_PYTHON=OFF -DBCART_TESTS=ON \
 	  -DBCART_SANITIZE=address,undefined > /dev/null
@@ -47,8 +55,15 @@ sanitize: $(VENV)/.installed
 	$(BIN)/ctest --test-dir build/sanitize --output-on-failure
 	$(PIP_INSTALL) --no-build-isolation --no-deps --upgrade --target build/sanitized -C build-dir=build/sanitize-core \
 	  -C cmake.define.BCART_SANITIZE=address,undefined .
-	LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libstdc++.so)" \
-	  ASAN_OPTIONS=detect_leaks=0 $(BIN)/python cpp/tests/run_sanitized.py build/sanitized
+	$(SANITIZED) -m pytest tests/property tests/test_hard_edges.py tests/test_parallel.py tests/test_graph.py
+	$(SANITIZED) $(FUZZ)
+
+# The C++ tests with every access to shared memory watched.
+tsan: $(VENV)/.tools
+	$(BIN)/cmake -S . -B build/tsan -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN))/ninja -DBCART_PYTHON=OFF -DBCART_TESTS=ON \
+	  -DBCART_SANITIZE=thread > /dev/null
+	$(BIN)/cmake --build build/tsan
+	TSAN_OPTIONS=halt_on_error=1 $(BIN)/ctest --test-dir build/tsan --output-on-failure
 
 bench: $(VENV)/.installed
 	$(BIN)/cmake -S . -B build/bench -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN))/ninja -DBCART_PYTHON=OFF -DBCART_BENCH=ON > /dev/null

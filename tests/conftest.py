@@ -6,6 +6,8 @@ from hypothesis import settings
 settings.register_profile("bcart", deadline=None, derandomize=True, print_blob=True)
 settings.load_profile("bcart")
 
+collect_ignore = ["fuzz"]  # a program of its own, see `make fuzz`
+
 
 def pytest_addoption(parser):
     parser.addoption("--slow", action="store_true", help="also run the tests that take long or much memory")

@@ -92,8 +92,11 @@ class Mixtures:
         log_terms = np.log(self.weights) + self.leaf.log_density(y[self._row], self.statistics)
         highest = np.maximum.reduceat(log_terms, self._begins)
         safe = np.where(np.isfinite(highest), highest, 0.0)
+        # Weights sum to 1 but for rounding, which is coarse where the log score is huge.
+        log_total = np.log(np.add.reduceat(self.weights, self._begins))
         with np.errstate(divide="ignore"):
-            return np.asarray(safe + np.log(np.add.reduceat(np.exp(log_terms - safe[self._row]), self._begins)))
+            log_sum = np.log(np.add.reduceat(np.exp(log_terms - safe[self._row]), self._begins))
+        return np.asarray(safe + log_sum - log_total)
 
     def without(self, may_lose: float) -> Mixtures:
         """Leave out leaves that have less probability than this together, for each row."""
@@ -166,7 +169,9 @@ def find_root(
         c, value_c = np.where(is_same_side, a, b), np.where(is_same_side, value_a, value_b)
         b, value_b = np.where(is_same_side, b, a), np.where(is_same_side, value_b, value_a)
         a, value_a = x, value
-        tolerance = (close + 4 * np.finfo(np.float64).eps * np.abs(a)) / np.maximum(np.abs(b - a), _TINY)
+        with np.errstate(over="ignore"):  # where a and b are one
+            tolerance = (close + 4 * np.finfo(np.float64).eps * np.abs(a)) / np.maximum(np.abs(b - a), _TINY)
+        tolerance = np.minimum(tolerance, 1.0)
         root = np.where(is_found, root, a)
         is_found = is_found | (tolerance > 0.5) | (value_a == 0)
         share = np.clip(_interpolated_share(a, b, c, value_a, value_b, value_c), tolerance, 1 - tolerance)
