@@ -1,0 +1,91 @@
+"""Where the system gives no more memory, there is a MemoryBudgetError, and the process goes on."""
+
+import pytest
+
+MB = 10**6
+
+PHASES = {
+    "best tree": "posterior().map_tree()",
+    "sweep": "posterior().log_score",
+    "sweep over depths": "posterior(bcart.DepthDecayPrior()).log_score",
+    "count": "posterior().log_n_trees",
+    "samples": "posterior().sample(10_000, 0)",
+    "predictions": "posterior().predict(rows)",
+    "predictions of the best tree": "posterior().predict(rows, 'map')",
+    "intervals": "posterior().uncertainty(rows[:1])",
+    "predictive": "posterior().log_predictive(rows[:1], y[:1])",
+    "paths": "posterior().sample_paths(rows, 10_000, 0)",
+}
+ROOM = [0, 2, 8, 32]  # MB beyond what the model takes
+
+LIMITED = f"""
+    X, y = coins(1000)
+    rows = X[:40]
+    model = classifier(max_depth=5, max_memory=500 * MB).fit(X, y)
+
+    def posterior(prior=None):
+        return bcart.Posterior(model.posterior_.graph, prior=prior, n_jobs=2)
+
+    for name, phase in {PHASES!r}.items():
+        ended = []
+        for room in {ROOM!r}:
+            limit_address_space(room * MB)
+            ended.append(outcome(lambda: eval(phase)))
+            limit_address_space(8 * MB)
+            ended.append(small_fit_works())
+        resource.setrlimit(resource.RLIMIT_AS, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+        tell(**{{name: [ended[::2], ended[1::2], outcome(lambda: eval(phase))]}})
+"""
+
+
+@pytest.mark.parametrize("phase", PHASES)
+def test_a_phase_without_room_is_a_memory_budget_error(watch, phase):
+    ended, next_fit_worked, with_room = watch(LIMITED).told[phase]
+    assert set(ended) <= {None, "MemoryBudgetError"}
+    assert ended[0] == "MemoryBudgetError"
+    assert next_fit_worked == [True] * len(ROOM)
+    assert with_room is None
+
+
+FITS = {
+    "coins": "coins(1000)",
+    "numbers": "numbers(2000, 4)",
+    "many rows": "numbers(300_000, 4)",
+    "wide": "coins(200, 2000)",
+}
+ROOM_TO_FIT = [0, 2, 10, 40]
+
+LIMITED_FITS = f"""
+    for name, data in {FITS!r}.items():
+        X, y = eval(data)
+        ended = []
+        for room in {ROOM_TO_FIT!r}:
+            limit_address_space(room * MB)
+            ended.append(outcome(lambda: classifier(max_bins=4, max_depth=3).fit(X, y)))
+            limit_address_space(8 * MB)
+            ended.append(small_fit_works())
+        resource.setrlimit(resource.RLIMIT_AS, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+        tell(**{{name: [ended[::2], ended[1::2]]}})
+"""
+
+
+@pytest.mark.parametrize("data", FITS)
+def test_a_fit_without_room_is_a_memory_budget_error(watch, data):
+    ended, next_fit_worked = watch(LIMITED_FITS).told[data]
+    assert set(ended) <= {None, "MemoryBudgetError"}
+    assert next_fit_worked == [True] * len(ROOM_TO_FIT)
+
+
+def test_a_build_that_the_system_stops_is_exact_up_to_the_depth_it_names(watch):
+    told = watch("""
+        X, y = coins(1000)
+        cells = classifier(max_depth=1).fit(X, y).posterior_.graph.cells
+        limit_address_space(200 * MB)
+        graph = bcart.build_graph(cells, limits=bcart.Limits(10**12, n_jobs=2))
+        resource.setrlimit(resource.RLIMIT_AS, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+        asked = bcart.build_graph(cells, bcart.Family(max_depth=graph.max_depth))
+        limited, free = bcart.Posterior(graph), bcart.Posterior(asked)
+        tell(depth=graph.max_depth, limited=limited.log_evidence, free=free.log_evidence)
+    """).told
+    assert told["depth"] >= 2
+    assert told["limited"] == told["free"]
