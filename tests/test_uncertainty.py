@@ -259,3 +259,8 @@ def test_targets_of_unknown_classes_and_of_other_lengths_are_refused():
         posterior.log_predictive(QUERIES[:1], ["d"])
     with pytest.raises(bcart.InvalidDataError, match="one target for each of 2 rows"):
         posterior.log_predictive(QUERIES[:2], ["a"])
+
+
+def test_no_variance_is_negative_where_trees_all_but_agree():
+    model = bcart.BayesianTreeClassifier(n_jobs=1).fit([[0.0], [np.nan]], [0, 1], [1.0, 1e29])
+    assert (model.uncertainty([[0.0]]).between_trees >= 0).all()

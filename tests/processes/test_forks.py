@@ -72,3 +72,25 @@ def test_a_model_that_was_fitted_before_a_fork_answers_in_the_child(watch):
             tell(alone=alone, together=pool.map(ask, range(4)))
     """).told
     assert told["together"] == [told["alone"]] * 4
+
+
+def test_a_fork_in_the_middle_of_a_fit_harms_neither_parent_nor_child(watch):
+    told = watch("""
+        warnings.simplefilter("ignore", DeprecationWarning)  # newer Pythons advise against it
+        X, y = coins(400)
+        parents = []
+        thread = threading.Thread(target=lambda: parents.append(classifier(max_depth=5).fit(X, y).posterior_.log_score))
+        thread.start()
+        statuses = []
+        while thread.is_alive() and not any(statuses):
+            pid = os.fork()
+            if pid == 0:
+                signal.alarm(10)  # a child that waits for ever is ended
+                os._exit(0 if small_fit_works() else 1)
+            statuses.append(os.waitpid(pid, 0)[1])
+        thread.join()
+        tell(statuses=statuses, parent=parents[0], alone=classifier(max_depth=5).fit(X, y).posterior_.log_score)
+    """).told
+    assert len(told["statuses"]) > 1
+    assert set(told["statuses"]) == {0}
+    assert told["parent"] == told["alone"]

@@ -8,6 +8,8 @@ TRIES = 3  # another process may have the cores for a while; a limit that is not
 DATA = {
     "coins": "coins(2000)",
     "numbers": "numbers(3000, 6)",
+    "wide": "coins(500, 2000)",
+    "many rows": "numbers(500_000, 6)",
     "many bins": "numbers(20_000, 6)",
 }
 
@@ -18,6 +20,8 @@ DATA = {
         ("coins", 0.5, ""),
         ("coins", 2.0, ""),
         ("numbers", 1.0, ""),
+        ("wide", 1.0, ""),
+        ("many rows", 2.0, ""),
         ("many bins", 0.5, "max_bins=255, binning='quantile'"),
         ("numbers", 0.5, "prior='depth-decay'"),
     ],
@@ -48,6 +52,7 @@ PHASES = {
     "build": ("many cells", "bcart.build_graph(cells, limits=bcart.Limits(8000 * MB, n_jobs=2))"),
     "sweep": ("coins", "while True: model.posterior_.with_prior(bcart.DepthDecayPrior()).log_evidence"),
     "samples": ("coins", "model.posterior_.sample(3_000_000, 0)"),
+    "predictions": ("coins", "model.predict(np.random.default_rng(1).integers(0, 2, (100_000, 20)))"),
     "intervals": ("coins", "model.uncertainty(X)"),
     "paths": ("coins", "model.posterior_.sample_paths(X, 20_000, 0)"),
 }

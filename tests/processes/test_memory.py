@@ -1,0 +1,112 @@
+"""Resident memory, read from outside, stays under `max_memory` and a tenth: over what the process held before."""
+
+import pytest
+
+MB = 10**6
+TOLERANCE = 1.1
+
+
+def assert_held(report, max_memory, phase, base="base"):
+    over = (report.points[phase].peak - report.points[base].resident) / MB
+    assert over <= TOLERANCE * max_memory, f"{over:.0f} MB were held of {max_memory} MB"
+
+
+DATA = {
+    "coins": "coins(600)",
+    "wide coins": "coins(300, 60)",
+    "numbers": "numbers(1000)",
+    "many rows": "numbers(200_000, 3)",
+    "many classes": "coins(400)[0], np.arange(400) % 12",
+}
+BUILDS = [
+    ("coins", 100),
+    ("coins", 200),
+    ("numbers", 100),
+    ("numbers", 300),
+    ("wide coins", 200),
+    ("many rows", 100),
+    ("many classes", 200),
+]
+
+ALL_BUILDS = f"""
+    for data, max_memory in {BUILDS!r}:
+        X, y = eval({DATA!r}[data])
+        cells = classifier(max_depth=1).fit(X, y).posterior_.graph.cells
+        point(f"before {{data}} {{max_memory}}")
+        graph = bcart.build_graph(cells, limits=bcart.Limits(max_memory * MB, n_jobs=2))
+        point(f"{{data}} {{max_memory}}")
+        del graph
+"""
+
+
+@pytest.mark.parametrize(("data", "max_memory"), BUILDS)
+def test_a_build_holds_its_memory(watch, data, max_memory):
+    name = f"{data} {max_memory}"
+    assert_held(watch(ALL_BUILDS), max_memory, name, f"before {name}")
+
+
+@pytest.mark.parametrize("data", ["coins", "numbers", "many rows"])
+def test_a_fit_holds_its_memory(watch, data):
+    report = watch(f"""
+        X, y = {DATA[data]}
+        point("base")
+        model = classifier(max_memory=150 * MB).fit(X, y)
+        point("end")
+    """)
+    assert_held(report, 150, "end")
+
+
+# The graph of each is most of its budget, so that what a phase adds can be seen.
+TIGHT = {
+    "coins": ("coins(1000)", 100, 5),
+    "numbers": ("numbers(1000, 3)", 120, None),
+    "many classes": ("coins(300)[0], np.arange(300) % 12", 150, 5),
+}
+PHASES = {
+    "best tree": "posterior.with_prior(log_phi=0.5).map_tree()",
+    "sweep": "posterior.with_prior(log_phi=3.0).log_evidence, posterior.log_n_trees",
+    "sweep over depths": "posterior.with_prior(bcart.DepthDecayPrior()).log_evidence",
+    "sweep with other leaves": "posterior.with_leaf(alpha=0.5).log_evidence",
+    "samples": "posterior.sample(2_000, 0)",
+    "grammar": "sum(rule.probability for rule in posterior.grammar().rules())",
+    "predictions": "model.predict_proba(rows)",
+    "predictions with missing values": "model.predict_proba(rows_with_missing)",
+    "predictions of the best tree": "posterior.predict(rows, 'map')",
+    "intervals": "model.uncertainty(rows[:1])",
+    "predictive": "posterior.log_predictive(rows[:1], y[:1])",
+    "paths": "posterior.sample_paths(rows[:500], 200, 0)",
+    "pickling": "pickle.dump(model, open('pickle', 'wb'))",
+    "pickling by protocol 5": "pickle.dump(model, open('protocol 5', 'wb'), protocol=5)",
+    "pickling by joblib": "joblib.dump(model, 'joblib')",
+}
+
+ALL_PHASES = """
+    import joblib, tempfile
+    os.chdir(tempfile.mkdtemp(dir={folder!r}))
+    X, y = {data}
+    rows = np.tile(X[:50], (2000, 1))
+    rows_with_missing = np.where(np.arange(1000)[:, None] % 7 == 0, np.nan, rows[:1000])
+    point("base")
+    model = classifier(max_memory={max_memory} * MB, max_depth={max_depth}).fit(X, y)
+    posterior = model.posterior_
+    for name, phase in {phases!r}.items():
+        point("before " + name)
+        tell(**{{name: outcome(lambda: eval(phase))}})
+        point(name)
+    del model, posterior
+    point("before unpickling")
+    model = pickle.load(open("pickle", "rb"))
+    point("unpickling")
+"""
+
+
+@pytest.mark.parametrize("phase", [*PHASES, "unpickling"])
+@pytest.mark.parametrize("name", TIGHT)
+def test_every_phase_holds_the_memory_of_its_model(watch, tmp_path_factory, name, phase):
+    data, max_memory, max_depth = TIGHT[name]
+    folder = str(tmp_path_factory.getbasetemp())
+    report = watch(
+        ALL_PHASES.format(data=data, max_memory=max_memory, max_depth=max_depth, folder=folder, phases=PHASES)
+    )
+    assert report.told.get(phase) is None
+    assert_held(report, max_memory, phase)
