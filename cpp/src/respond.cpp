@@ -194,7 +194,7 @@ Response respond(const Grammar& grammar, const Queries& queries, const LeafModel
   for (const MomentTally& tally : tallies) {
     for (const MomentTally::Sums& sums : tally.sums()) {
       response.mean[i] = sums.mean;
-      response.between_trees[i] = sums.between;
+      response.between_trees[i] = std::max(0.0, sums.between);  // rounding can leave it below
       response.within_leaf[i] = sums.within;
       response.noise[i] = sums.noise;
       ++i;

@@ -6,13 +6,13 @@ import inspect
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from bcart import _core
+from bcart.cached import cached_property
 from bcart.cells import Cells
 from bcart.cost import predict_cost
 from bcart.errors import DepthLimitedWarning, MemoryBudgetError, TimeBudgetError

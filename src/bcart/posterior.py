@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
 from numbers import Real
 from typing import Any
 
@@ -12,6 +11,7 @@ import numpy.typing as npt
 
 from bcart import _core
 from bcart.answers import Paths, Uncertainty
+from bcart.cached import cached_property
 from bcart.derivations import TreeMaker, log_weight
 from bcart.errors import InternalError, InvalidDataError, InvalidModelError
 from bcart.grammar import Grammar

@@ -8,11 +8,12 @@ import numpy as np
 from scipy.special import betainc, gammainc, gammaincinv, gammaln
 from scipy.stats import nbinom
 
-from bcart.errors import InvalidDataError
+from bcart.errors import InvalidDataError, InvalidModelError
 from bcart.leaves.model import LeafModel
 from bcart.parse import FloatArray, as_number
 
 MAX_COUNT = 1e9  # whose distribution can be told from that of its neighbours
+MAX_PRIOR = 1e15  # beyond, the negative binomial distribution cannot be told from a Poisson one
 
 
 @dataclass(frozen=True)
@@ -44,7 +45,13 @@ class PoissonLeaf(LeafModel):
 
     def __post_init__(self) -> None:
         for name in ("shape", "rate"):
-            object.__setattr__(self, name, as_number(getattr(self, name), name, "a positive number", above=0))
+            number = as_number(getattr(self, name), name, "a positive number", above=0)
+            if number > MAX_PRIOR:
+                raise InvalidModelError(
+                    f"{name}={number:g} of the prior leaves no room for data; it must be at most {MAX_PRIOR:g}: give a "
+                    "smaller prior_weight or prior_mean"
+                )
+            object.__setattr__(self, name, number)
 
     @classmethod
     def for_targets(
