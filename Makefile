@@ -68,9 +68,7 @@ tsan: $(VENV)/.tools
 bench: $(VENV)/.installed
 	$(BIN)/cmake -S . -B build/bench -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN))/ninja -DBCART_PYTHON=OFF -DBCART_BENCH=ON > /dev/null
 	$(BIN)/cmake --build build/bench --target machine_limit
-	$(BIN)/python benchmarks/build_and_sweep.py --first-fit
-	$(BIN)/python benchmarks/build_and_sweep.py
-	$(BIN)/python benchmarks/response.py
+	$(BIN)/python -m benchmarks.machine
 	$(BIN)/python benchmarks/regression_defaults.py
 
 stubs: $(VENV)/.installed

@@ -1,10 +1,14 @@
-// What memory does at best, as JSON: nanoseconds for a random cache line from a table of the given megabytes, with a
-// new read started as soon as there is room for one, all threads together.
-//   machine_limit MEGABYTES THREADS
+// What memory does at best, as JSON, all threads together:
+//   read_ns    nanoseconds for a random cache line from a table of TABLE megabytes, with a new read started as soon as
+//              there is room for one
+//   stream_ns  nanoseconds for a cache line when STREAM megabytes are read in order
+// machine_limit TABLE STREAM THREADS
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <thread>
 #include <vector>
 
@@ -15,10 +19,7 @@ namespace {
 using bcart::kCacheLine;
 constexpr std::size_t kReads = 20'000'000;
 constexpr std::size_t kInFlight = 32;
-
-double seconds_since(std::chrono::steady_clock::time_point start) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
+constexpr std::size_t kStreamed = std::size_t{1} << 31;  // bytes a thread reads in order at least
 
 std::uint64_t read_at_random(const char* table, std::size_t n_lines, std::uint64_t state) {
   std::size_t waiting[kInFlight] = {};
@@ -33,26 +34,79 @@ std::uint64_t read_at_random(const char* table, std::size_t n_lines, std::uint64
   return sum;
 }
 
+std::uint64_t read_in_order(const char* begin, const char* end) {
+  std::uint64_t sums[8] = {};
+  for (const char* line = begin; line < end; line += kCacheLine) {
+    std::uint64_t words[8];
+    std::memcpy(words, line, kCacheLine);
+    for (int i = 0; i < 8; ++i) sums[i] += words[i];
+  }
+  std::uint64_t sum = 0;
+  for (const std::uint64_t part : sums) sum += part;
+  return sum;
+}
+
+class Table {
+ public:
+  explicit Table(std::size_t megabytes) : n_bytes_(megabytes << 20) {
+    memory_ = static_cast<char*>(bcart::allocate_zeroed(n_bytes_));
+    for (std::size_t i = 0; i < n_bytes_; i += kCacheLine) memory_[i] = static_cast<char>(i >> 6);
+  }
+  ~Table() { bcart::release(memory_, n_bytes_); }
+  Table(const Table&) = delete;
+  Table& operator=(const Table&) = delete;
+
+  const char* memory() const { return memory_; }
+  std::size_t n_lines() const { return n_bytes_ / kCacheLine; }
+
+ private:
+  std::size_t n_bytes_;
+  char* memory_;
+};
+
+// Runs `work(thread)` in every thread and returns the seconds; what it read is added to `check`, so that it is read.
+template <class Work>
+double seconds_of(std::size_t n_threads, std::uint64_t& check, Work work) {
+  std::vector<std::uint64_t> sums(n_threads);
+  std::vector<std::thread> threads;
+  const auto start = std::chrono::steady_clock::now();
+  for (std::size_t t = 0; t < n_threads; ++t) {
+    threads.emplace_back([&, t] { sums[t] = work(t); });
+  }
+  for (std::thread& thread : threads) thread.join();
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  for (const std::uint64_t sum : sums) check += sum;
+  return seconds;
+}
+
+double random_read_ns(std::size_t megabytes, std::size_t n_threads, std::uint64_t& check) {
+  const Table table(megabytes);
+  const double seconds = seconds_of(
+      n_threads, check, [&](std::size_t t) { return read_at_random(table.memory(), table.n_lines(), t + 1); });
+  return seconds * 1e9 / static_cast<double>(kReads * n_threads);
+}
+
+double stream_ns(std::size_t megabytes, std::size_t n_threads, std::uint64_t& check) {
+  const Table table(megabytes);
+  const std::size_t n_lines = table.n_lines() / n_threads;
+  const std::size_t n_passes = std::max<std::size_t>(1, kStreamed / (n_lines * kCacheLine));
+  const double seconds = seconds_of(n_threads, check, [&](std::size_t t) {
+    const char* begin = table.memory() + t * n_lines * kCacheLine;
+    std::uint64_t sum = 0;
+    for (std::size_t i = 0; i < n_passes; ++i) sum += read_in_order(begin, begin + n_lines * kCacheLine) ^ i;
+    return sum;
+  });
+  return seconds * 1e9 / static_cast<double>(n_lines * n_passes * n_threads);
+}
+
 }  // namespace
 
 int main(int n_arguments, char** arguments) {
-  if (n_arguments != 3) return 2;
-  const std::size_t n_bytes = std::strtoull(arguments[1], nullptr, 10) << 20;
-  const std::size_t n_threads = std::strtoull(arguments[2], nullptr, 10);
-  char* table = static_cast<char*>(bcart::allocate_zeroed(n_bytes));
-  for (std::size_t i = 0; i < n_bytes; i += kCacheLine) table[i] = static_cast<char>(i >> 6);
-
-  std::vector<std::uint64_t> sums(n_threads);
-  std::vector<std::thread> threads;
-  const auto read_start = std::chrono::steady_clock::now();
-  for (std::size_t t = 0; t < n_threads; ++t) {
-    threads.emplace_back([&, t] { sums[t] = read_at_random(table, n_bytes / kCacheLine, t + 1); });
-  }
-  for (std::thread& thread : threads) thread.join();
-  const double read_seconds = seconds_since(read_start);
+  if (n_arguments != 4) return 2;
+  const auto number = [&](int i) -> std::size_t { return std::strtoull(arguments[i], nullptr, 10); };
   std::uint64_t check = 0;
-  for (const std::uint64_t sum : sums) check += sum;
-  std::printf("{\"read_ns\": %.3f, \"check\": %llu}\n", read_seconds * 1e9 / static_cast<double>(kReads * n_threads),
+  const double random = random_read_ns(number(1), number(3), check);
+  const double stream = stream_ns(number(2), number(3), check);
+  std::printf("{\"read_ns\": %.3f, \"stream_ns\": %.3f, \"check\": %llu}\n", random, stream,
               static_cast<unsigned long long>(check));
-  bcart::release(table, n_bytes);
 }

@@ -1,0 +1,118 @@
+"""Measure one case: meant for a process of its own, so that its peak of memory is this case's.
+
+Prints what is found as lines of JSON, each as soon as it is known, so that a run that is cut short leaves what it had.
+
+python -m benchmarks.machine.measure CASE THREADS MEMORY
+"""
+
+from __future__ import annotations
+
+import json
+import resource
+import sys
+import time
+import warnings
+from collections.abc import Callable
+
+import numpy as np
+
+import bcart
+from benchmarks.machine.cases import Case, all_cases
+from benchmarks.machine.tables import cells_of
+
+N_SAMPLES = 10_000
+N_FIRST_QUERIES = 40
+PATIENCE = 1.0  # seconds for the first queries: if they take longer, all are not asked
+REPEATS, REPEAT_SECONDS = 3, 1.0
+OF_A_SPLIT = ("tests", "left", "right")
+OF_A_BOX = ("first_split", "n_splits_of", "n_cells", "statistics")
+
+
+def seconds_of(work: Callable[[], object]) -> float:
+    """Return how long something takes."""
+    start = time.perf_counter()
+    work()
+    return time.perf_counter() - start
+
+
+def best_of(measure: Callable[[], float]) -> float:
+    """Return the least of up to three measurements, fewer where they are long."""
+    runs: list[float] = []
+    while len(runs) < REPEATS and sum(runs) < REPEAT_SECONDS:
+        runs.append(measure())
+    return min(runs)
+
+
+def tell(**facts: object) -> None:
+    """Print what is known."""
+    print(json.dumps(facts), flush=True)
+
+
+def measure(case: Case, n_jobs: int, memory: str) -> None:
+    """Build, sweep, draw and answer."""
+    cells, grid, queries = cells_of(case)
+    tell(cells=cells.n_cells, features=len(cells.n_bins))
+    limits = bcart.Limits(case.memory or memory, n_jobs=n_jobs)
+    graph = build(cells, bcart.Family(case.max_depth), limits)
+    posterior = bcart.Posterior(graph, grid=grid, n_jobs=n_jobs)
+    sweep(posterior)
+    tell(samples=best_of(lambda: seconds_of(lambda: posterior.sample(N_SAMPLES, random_state=0))))
+    respond(posterior, queries)
+
+
+def build(cells: bcart.Cells, family: bcart.Family, limits: bcart.Limits) -> bcart.Graph:
+    """List boxes and splits."""
+    graphs: list[bcart.Graph] = []
+
+    def once() -> float:
+        graphs.clear()
+        return seconds_of(lambda: graphs.append(bcart.build_graph(cells, family, limits)))
+
+    seconds = best_of(once)
+    graph, used = graphs[0], resource.getrusage(resource.RUSAGE_SELF)
+    tell(depth=graph.max_depth, boxes=graph.n_boxes, splits=graph.n_splits, build=seconds)
+    tell(build_peak=used.ru_maxrss * 1024)
+    tell(split_bytes=n_bytes(graph, OF_A_SPLIT), box_bytes=n_bytes(graph, OF_A_BOX))
+    return graph
+
+
+def n_bytes(graph: bcart.Graph, names: tuple[str, ...]) -> int:
+    """Return the bytes of those arrays of a graph that there are."""
+    return sum(np.asarray(getattr(graph.core, name)).nbytes for name in names if hasattr(graph.core, name))
+
+
+def sweep(posterior: bcart.Posterior) -> None:
+    """Time each kind of sweep, on posteriors that share the graph and the leaves but no sweep."""
+    tell(first_score=seconds_of(lambda: posterior.log_score))
+    tell(log_sum=best_of(lambda: seconds_of(lambda: fresh(posterior).log_score)))
+
+    def maximum() -> float:
+        other = fresh(posterior)
+        assert np.isfinite(other.log_score)  # which a tree's probability needs
+        return seconds_of(other.map_tree)
+
+    tell(maximum=best_of(maximum))
+    tell(count=best_of(lambda: seconds_of(lambda: fresh(posterior).log_n_trees)))
+    tell(prior_mass=best_of(lambda: seconds_of(lambda: fresh(posterior).log_prior_mass)))
+    tell(log_score=posterior.log_score)
+
+
+def fresh(posterior: bcart.Posterior) -> bcart.Posterior:
+    """Return a posterior that has not been swept."""
+    return posterior.with_prior(log_phi=3.0)
+
+
+def respond(posterior: bcart.Posterior, queries: np.ndarray) -> None:
+    """Answer all queries, or where that takes long, some."""
+    few = seconds_of(lambda: posterior.predict_proba(queries[:N_FIRST_QUERIES]))
+    if few > PATIENCE:
+        tell(response=few * len(queries) / N_FIRST_QUERIES, queries=N_FIRST_QUERIES)
+    else:
+        all_of_them = best_of(lambda: seconds_of(lambda: posterior.predict_proba(queries)))
+        tell(response=all_of_them, queries=len(queries))
+
+
+if __name__ == "__main__":
+    warnings.simplefilter("ignore", bcart.DepthLimitedWarning)
+    name, n_threads, max_memory = sys.argv[1:]
+    measure(all_cases()[name], int(n_threads), max_memory)

@@ -1,0 +1,45 @@
+"""The tables of the cases."""
+
+from __future__ import annotations
+
+import numpy as np
+
+import bcart
+from benchmarks.machine.cases import XOR_SIZES, Case, data_folder
+
+N_QUERIES = 1000
+
+
+def from_file(group: str, name: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Read a table, of whose rows some are asked about again."""
+    table = np.loadtxt(data_folder() / group / f"{name}.csv", delimiter=",", skiprows=1)
+    X = table[:, :-1]
+    return X, table[:, -1].astype(int), np.random.default_rng(1).choice(X, N_QUERIES)
+
+
+def hidden_xor(n_rows: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Twenty fair coins; the class is the XOR of the first four."""
+    rng = np.random.default_rng(0)
+    for n in XOR_SIZES[: XOR_SIZES.index(n_rows) + 1]:
+        X = rng.integers(0, 2, (n, 20))
+    return X, X[:, 0] ^ X[:, 1] ^ X[:, 2] ^ X[:, 3], np.random.default_rng(1).integers(0, 2, (N_QUERIES, 20))
+
+
+def numbers(n_rows: int, n_features: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Uniform numbers; the class is whether the first two lie on the same side of one half, one in ten is wrong."""
+    rng = np.random.default_rng(0)
+    X = rng.random((n_rows, n_features))
+    y = ((X[:, 0] < 0.5) == (X[:, 1] < 0.5)) ^ (rng.random(n_rows) < 0.1)
+    return X, y.astype(int), rng.random((N_QUERIES, n_features))
+
+
+MAKERS = {"file": from_file, "xor": hidden_xor, "numbers": numbers}
+
+
+def cells_of(case: Case) -> tuple[bcart.Cells, bcart.Grid, np.ndarray]:
+    """Return the cells of a case, their grid and the rows to ask about."""
+    maker, *arguments = case.source
+    X, y, queries = MAKERS[str(maker)](*arguments)
+    grid = bcart.Grid.from_data(X, case.max_bins)
+    statistics = bcart.DirichletLeaf.statistics(y, int(y.max()) + 1)
+    return bcart.Cells.from_rows(grid.encode(X), statistics, kinds=grid.kinds), grid, queries
