@@ -7,7 +7,7 @@ SOURCES := pyproject.toml CMakeLists.txt $(ENGINE) $(wildcard bindings/*)
 CXX_FILES := $(ENGINE) $(wildcard cpp/tests/*.hpp cpp/tests/*.cpp bindings/* benchmarks/*.cpp)
 PIP_INSTALL := $(BIN)/pip install --quiet --disable-pip-version-check
 
-.PHONY: demo test test-slow lint format docs cpp-test fuzz sanitize tsan bench stubs clean
+.PHONY: demo test test-slow lint format docs cpp-test fuzz sanitize tsan bench peers stubs clean
 
 demo: $(VENV)/.installed
 	$(BIN)/python -m bcart.demo
@@ -70,6 +70,10 @@ bench: $(VENV)/.installed
 	$(BIN)/cmake --build build/bench --target machine_limit
 	$(BIN)/python -m benchmarks.machine
 	$(BIN)/python benchmarks/regression_defaults.py
+
+peers: $(VENV)/.installed
+	$(PIP_INSTALL) --no-build-isolation -C build-dir=build/core -e ".[bench]"
+	$(BIN)/python -m benchmarks.peers
 
 stubs: $(VENV)/.installed
 	$(BIN)/python -m nanobind.stubgen -m bcart._core -o src/bcart/_core.pyi

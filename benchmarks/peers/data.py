@@ -1,0 +1,75 @@
+"""The tables, and the folds that all models share."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from sklearn.model_selection import KFold, StratifiedKFold
+
+# Depth of bcart's trees, so that a fold takes seconds with one thread; None: all trees.
+CLASSIFICATION = {
+    "paper/caesarian": None,
+    "paper/haberman": None,
+    "paper/iris": None,
+    "paper/vertebral": 4,
+    "xor": 5,
+    "continuous/banknote": 6,
+    "continuous/raisin": 4,
+    "continuous/rice": 4,
+    "continuous/seeds": 4,
+    "continuous/transfusion": None,
+}
+REGRESSION = {"regression/diabetes": 3, "regression/airfoil": 6, "regression/yacht": 5}
+QUICK = ("paper/iris", "regression/yacht")
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table; `max_depth` is how deep bcart looks."""
+
+    name: str
+    X: np.ndarray
+    y: np.ndarray
+    max_depth: int | None
+    is_regression: bool
+
+    def folds(self, n_folds: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Yield the rows to learn from and those to predict; stratified for classes."""
+        kind = KFold if self.is_regression else StratifiedKFold
+        yield from kind(n_folds, shuffle=True, random_state=0).split(self.X, self.y)
+
+
+def all_names() -> list[str]:
+    """Return the short names of the tables."""
+    return [name.split("/")[-1] for name in {**CLASSIFICATION, **REGRESSION}]
+
+
+def load(names: list[str] | None = None) -> Iterator[Table]:
+    """Yield the tables."""
+    for name, max_depth in {**CLASSIFICATION, **REGRESSION}.items():
+        if names is None or name in names:
+            is_regression = name in REGRESSION
+            X, y = hidden_xor() if name == "xor" else from_file(name)
+            if is_regression:
+                y = y / y.std()  # so that errors and densities of different tables can be compared
+            yield Table(name.split("/")[-1], X, y if is_regression else y.astype(int), max_depth, is_regression)
+
+
+def from_file(name: str) -> tuple[np.ndarray, np.ndarray]:
+    """Read a table whose last column is the target."""
+    beside = Path(__file__).parents[3] / "shared" / "data"
+    path = Path(os.environ.get("BCART_DATA", beside)) / f"{name}.csv"
+    if not path.exists():
+        raise SystemExit(f"{path} does not exist; set BCART_DATA to a folder with {name}.csv")
+    table = np.loadtxt(path, delimiter=",", skiprows=1)
+    return table[:, :-1], table[:, -1]
+
+
+def hidden_xor(n_rows: int = 500) -> tuple[np.ndarray, np.ndarray]:
+    """Twenty fair coins; the class is the XOR of the first four."""
+    X = np.random.default_rng(0).integers(0, 2, (n_rows, 20)).astype(float)
+    return X, np.bitwise_xor.reduce(X[:, :4].astype(int), axis=1)

@@ -1,0 +1,89 @@
+"""The parts of the benchmarks that need neither peers nor data."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+import pytest
+
+BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
+
+
+def load(path: str) -> ModuleType:
+    name = "benchmark_" + path.replace("/", "_").removesuffix(".py")
+    spec = importlib.util.spec_from_file_location(name, BENCHMARKS / path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module  # where dataclasses look
+    spec.loader.exec_module(module)
+    return module
+
+
+scoring = load("peers/scoring.py")
+readme = load("readme.py")
+cases = load("machine/cases.py")
+
+
+def calibrated_coins(n_rows: int) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(0)
+    p = rng.random(n_rows)
+    return (rng.random(n_rows) < p).astype(int), np.column_stack([1 - p, p])
+
+
+def test_probabilities_that_hold_have_no_calibration_error():
+    assert scoring.calibration_error(*calibrated_coins(200_000)) < 0.005
+
+
+def test_overconfidence_is_the_calibration_error():
+    y = np.array([0] * 70 + [1] * 30)
+    always_sure = np.tile([0.95, 0.05], (100, 1))
+    assert scoring.calibration_error(y, always_sure) == pytest.approx(0.25)
+
+
+def test_calibration_error_does_not_depend_on_the_order_of_rows():
+    y, proba = calibrated_coins(500)
+    order = np.random.default_rng(1).permutation(len(y))
+    assert scoring.calibration_error(y, proba) == pytest.approx(scoring.calibration_error(y[order], proba[order]))
+
+
+def test_brier_score_is_zero_for_the_truth_and_two_for_its_opposite():
+    y = np.array([0, 1, 1])
+    truth = np.eye(2)[y]
+    assert scoring.brier(y, truth) == 0
+    assert scoring.brier(y, 1 - truth) == 2
+    assert scoring.brier(y, np.full((3, 2), 0.5)) == pytest.approx(0.5)
+
+
+def test_log_loss_of_a_sure_error_is_bounded_by_the_least_probability():
+    y = np.array([0])
+    assert scoring.log_loss(y, np.array([[0.5, 0.5]])) == pytest.approx(np.log(2))
+    assert scoring.log_loss(y, np.array([[0.0, 1.0]])) == pytest.approx(np.log(1.001 / 0.001))
+
+
+def test_coverage_counts_the_targets_within():
+    assert scoring.coverage(np.array([0.0, 1.0, 5.0]), np.array([[-1, 1], [0, 1], [0, 1]])) == pytest.approx(2 / 3)
+
+
+def test_standard_error_is_that_of_the_mean():
+    assert scoring.mean_and_error([1.0, 3.0]) == pytest.approx((2.0, 1.0))
+
+
+def test_a_section_of_a_page_is_replaced_and_nothing_else(tmp_path):
+    page = tmp_path / "README.md"
+    page.write_text("before\n<!-- x: begin -->\nold\n<!-- x: end -->\nafter\n")
+    readme.replace_section("x", "new \\1", page)
+    assert page.read_text() == "before\n<!-- x: begin -->\nnew \\1\n<!-- x: end -->\nafter\n"
+    with pytest.raises(ValueError, match="has no lines"):
+        readme.replace_section("y", "new", page)
+
+
+def test_every_case_has_a_name_and_a_question_of_its_own():
+    named = cases.all_cases()
+    questions = {(case.source, case.max_bins, case.max_depth, case.memory) for case in named.values()}
+    assert len(questions) == len(named)
+    assert {"iris", "xor-1000", "bins-50", "features-8", "rows-3000", "zoo-1-4"} <= set(named)
