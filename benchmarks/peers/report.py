@@ -84,7 +84,9 @@ def names(rows: list[Row], key: str) -> list[str]:
 
 
 def summary(rows: list[Row], task: str) -> str:
-    """Return one line a model: scores are means over the tables, sizes and times geometric means."""
+    """Return one line a model: scores are means over the tables that all finished, sizes and times geometric means."""
+    cut_short = {row["table"] for row in rows if "fit" not in row}
+    rows = [row for row in rows if row["table"] not in cut_short]
     lines = [["model", *(heading for heading, _, _ in SCORES[task].values())]]
     for model in names(rows, "model"):
         mine = [row for row in rows if row["model"] == model]
