@@ -80,7 +80,7 @@ Graph restore(std::vector<std::size_t> n_bins, std::vector<Kind> kinds, const In
   graph.n_bins = std::move(n_bins);
   graph.kinds = std::move(kinds);
   graph.max_depth = max_depth;
-  graph.is_folded = is_folded;
+  graph.n_folded = is_folded ? kFoldedLevels : 0;
   graph.ending = ending;
   return graph;
 }
@@ -143,7 +143,7 @@ void bind_graph(nb::module_& module) {
       .def_prop_ro("n_bins", [](const Graph& graph) { return graph.n_bins; })
       .def_prop_ro("kinds", [](const Graph& graph) { return graph.kinds; })
       .def_prop_ro("max_depth", [](const Graph& graph) { return graph.max_depth; })
-      .def_prop_ro("is_folded", [](const Graph& graph) { return graph.is_folded; })
+      .def_prop_ro("is_folded", [](const Graph& graph) { return graph.n_folded > 0; })
       .def_prop_ro("n_boxes_to", [](const Graph& graph) { return graph.n_boxes_to; })
       .def_prop_ro("n_cells_to", [](const Graph& graph) { return graph.n_cells_to; })
       .def_prop_ro("n_splits_to", [](const Graph& graph) { return graph.n_splits_to; })

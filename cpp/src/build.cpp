@@ -199,7 +199,7 @@ void Builder::end_at(std::size_t depth, Ending ending) {
 void Builder::fold_at(std::size_t depth, Ending ending) {
   end_at(depth, ending);
   graph_.max_depth = depth + kFoldedLevels;
-  graph_.is_folded = true;
+  graph_.n_folded = kFoldedLevels;
 }
 
 // The boxes of a layer could not be expanded. Folded, it may still stand for trees that go deeper than it.

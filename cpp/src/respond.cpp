@@ -116,13 +116,13 @@ class Responder {
   // Adds what the queries of a few visits meet to their tallies.
   template <std::size_t kLanes>
   void gather(Pass<kLanes>& pass, const Grammar& grammar, std::span<const Visit> visits, Work& work, Tally* tallies,
-              std::size_t worker, std::vector<Visit>& at_rim) {
+              std::size_t worker, std::vector<Visit>& at_rim, BoxId id_of_root = 0) {
     const Graph& graph = grammar.graph;
     const bool is_unfolded = &graph != &grammar_.graph;
     pass.run(
         visits, workers_, worker,
         [&](std::size_t box, const double* weights) {
-          const std::uint32_t id = !is_unfolded ? static_cast<BoxId>(box) : box == 0 ? visits[0].box : kNoBox;
+          const BoxId id = !is_unfolded ? static_cast<BoxId>(box) : box == 0 ? id_of_root : kNoBox;
           std::optional<MetLeaf> leaf;
           for (std::size_t lane = 0; lane < visits.size(); ++lane) {
             if (!(weights[lane] > 0)) continue;
@@ -140,34 +140,52 @@ class Responder {
   // Each box at the rim is unfolded once for all queries that meet it. Its parts of the answers are found in parallel
   // and added in order.
   void run_through_fold() {
-    std::sort(at_rim_.begin(), at_rim_.end(),
-              [](const Visit& a, const Visit& b) { return std::pair(a.box, a.query) < std::pair(b.box, b.query); });
-    std::vector<std::span<const Visit>> groups;
-    for (std::size_t begin = 0, end = 0; begin < at_rim_.size(); begin = end) {
-      while (end < at_rim_.size() && at_rim_[end].box == at_rim_[begin].box) ++end;
-      groups.push_back({at_rim_.data() + begin, end - begin});
-    }
+    const std::vector<std::span<const Visit>> groups = by_box(at_rim_);
     for (std::size_t first = 0; first < groups.size(); first += kFoldsAtOnce) {
       const std::size_t n = std::min(kFoldsAtOnce, groups.size() - first);
       std::vector<std::vector<Tally>> parts(n);
-      workers_.run(n, [&](std::size_t i, std::size_t worker) { parts[i] = run_through(groups[first + i], worker); });
+      workers_.run(n, [&](std::size_t i, std::size_t worker) {
+        const std::span<const Visit> visits = groups[first + i];
+        parts[i] = run_through(grammar_, visits, visits[0].box, negligible_, worker);
+      });
       for (std::size_t i = 0; i < n; ++i) {
         for (std::size_t k = 0; k < parts[i].size(); ++k) tallies_[groups[first + i][k].query].merge(parts[i][k]);
       }
     }
   }
 
-  std::vector<Tally> run_through(std::span<const Visit> visits, std::size_t worker) {
-    const Unfolded unfolded(grammar_, visits[0].box, LogSum());
+  static std::vector<std::span<const Visit>> by_box(std::vector<Visit>& visits) {
+    std::sort(visits.begin(), visits.end(),
+              [](const Visit& a, const Visit& b) { return std::pair(a.box, a.query) < std::pair(b.box, b.query); });
+    std::vector<std::span<const Visit>> groups;
+    for (std::size_t begin = 0, end = 0; begin < visits.size(); begin = end) {
+      while (end < visits.size() && visits[end].box == visits[begin].box) ++end;
+      groups.push_back({visits.data() + begin, end - begin});
+    }
+    return groups;
+  }
+
+  // What is met by the visits of one box at the rim of a graph; `id` is its number, if it has one.
+  std::vector<Tally> run_through(const Grammar& whole, std::span<const Visit> visits, BoxId id, double negligible,
+                                 std::size_t worker) {
+    const Unfolded unfolded(whole, visits[0].box, LogSum());
     const Grammar& grammar = unfolded.grammar();
     std::vector<Tally> tallies(visits.size(), work_.tally(grammar.graph));
-    const double negligible = negligible_ / static_cast<double>(grammar.depths.n_places());
+    negligible /= static_cast<double>(grammar.depths.n_places());
     Pass<kMaxLanes> pass(grammar, queries_, unfolded.weights(), negligible);
     Work work = work_;
-    std::vector<Visit> nowhere;
+    std::vector<Visit> at_rim;
     for (std::size_t begin = 0; begin < visits.size(); begin += kMaxLanes) {
       const std::size_t n = std::min(kMaxLanes, visits.size() - begin);
-      gather(pass, grammar, visits.subspan(begin, n), work, &tallies[begin], worker, nowhere);
+      gather(pass, grammar, visits.subspan(begin, n), work, &tallies[begin], worker, at_rim, id);
+    }
+    for (const std::span<const Visit> deeper : by_box(at_rim)) {
+      workers_.checkpoint(worker);
+      const std::vector<Tally> parts = run_through(grammar, deeper, kNoBox, negligible, worker);
+      for (std::size_t k = 0; k < parts.size(); ++k) {
+        const auto place = std::ranges::lower_bound(visits, deeper[k].query, {}, &Visit::query);
+        tallies[static_cast<std::size_t>(place - visits.begin())].merge(parts[k]);
+      }
     }
     return tallies;
   }

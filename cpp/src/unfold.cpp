@@ -1,57 +1,80 @@
 #include "bcart/unfold.hpp"
 
-#include <limits>
+#include <numeric>
 
 #include "bcart/build.hpp"
+#include "bcart/twigs.hpp"
 
 namespace bcart {
-namespace {
 
-constexpr std::size_t kNoLimit = std::numeric_limits<std::size_t>::max();
-
-// The trees of up to two splits that grow from some cells.
-Graph graph_of(const Fold& fold, std::size_t box, Workers& workers) {
+Unfolded::OwnCells::OwnCells(const Fold& fold, std::size_t box) : all(fold.cells()) {
   std::vector<Cell> chosen;
   fold.find_cells(box, chosen);
-  const Cells& all = fold.cells();
-  std::vector<Code> codes;
-  std::vector<double> statistics;
-  std::vector<double> weights;
   for (const Cell cell : chosen) {
     const double* added = all.statistics + cell * all.n_statistics;
     codes.insert(codes.end(), all.row(cell), all.row(cell) + all.n_features);
     statistics.insert(statistics.end(), added, added + all.n_statistics);
     weights.push_back(all.weights[cell]);
   }
-  const Cells cells{chosen.size(),     all.n_features, all.n_statistics, codes.data(),
-                    statistics.data(), weights.data(), all.n_bins,       all.kinds};
-  Family family = fold.family();
-  family.max_depth = kFoldedLevels;
-  Progress progress;
-  return build_graph(cells, family, {kNoLimit, Folding::never}, workers, progress);
 }
 
-}  // namespace
+Cells Unfolded::OwnCells::view() const {
+  return {weights.size(), all.n_features, all.n_statistics, codes.data(), statistics.data(),
+          weights.data(), all.n_bins,     all.kinds};
+}
 
 template <class Addition>
 Unfolded::Unfolded(const Grammar& whole, std::size_t box, Addition)
-    : graph_(graph_of(*whole.fold, box, workers_)),
+    : cells_(*whole.fold, box),
+      graph_(list_splits(whole.fold->family(), whole.graph.n_folded)),
       prior_(whole.prior, *whole.graph.last_depth()),
       depths_(graph_, prior_.depends_on_depth(), workers_),
       log_leaf_(graph_.n_boxes()),
       weights_(graph_.n_boxes()),
-      grammar_{graph_, depths_, prior_, log_leaf_.data(), nullptr, nullptr, whole.leaf} {
+      values_(depths_.n_places()),
+      grammar_{graph_, depths_, prior_, log_leaf_.data(), values_.data(), nullptr, whole.leaf} {
+  if (graph_.n_folded > 0) grammar_.fold = &fold_.emplace(graph_, cells_.view(), whole.fold->family());
   for (std::size_t i = 0; i < graph_.n_boxes() && whole.leaf != nullptr; ++i) {
     const double* statistics = graph_.statistics.data() + i * graph_.n_statistics;
     log_leaf_[i] = whole.leaf->log_marginal(statistics);
     weights_[i] = whole.leaf->weight(statistics);
   }
-  values_ = sweep<Addition>(grammar_, workers_);
-  grammar_.values = values_.data();
+  find_values<Addition>();
+}
+
+// The first of the levels that are left.
+Graph Unfolded::list_splits(const Family& family, std::size_t n_levels) {
+  Family of_one_level = family;
+  of_one_level.max_depth = 1;
+  Progress progress;
+  Graph graph = build_graph(cells_.view(), of_one_level, {.folding = Folding::never}, workers_, progress);
+  graph.max_depth = n_levels;
+  graph.n_folded = n_levels - 1;
+  return graph;
+}
+
+template <class Addition>
+void Unfolded::find_values() {
+  if (graph_.n_folded == 0) {
+    const Array<double> found = sweep<Addition>(grammar_, workers_);
+    values_.assign(found.begin(), found.end());
+    return;
+  }
+  Twigs twigs(*fold_, prior_, grammar_.leaf, 0);
+  std::vector<Cell> all(cells_.weights.size());
+  std::iota(all.begin(), all.end(), Cell{0});
+  values_[depths_.place(0, 0)] = twigs.value<Addition>(all, log_leaf_[0]);
+  for (std::size_t split = 0; split < graph_.n_splits_of[0]; ++split) {
+    const std::size_t listed = graph_.first_split[0] + split;
+    values_[depths_.place(graph_.left[listed], 1)] = twigs.child_values()[2 * split];
+    values_[depths_.place(graph_.right[listed], 1)] = twigs.child_values()[2 * split + 1];
+  }
 }
 
 std::size_t Unfolded::n_bytes() const {
-  return graph_.n_boxes() * (64 + graph_.n_statistics * sizeof(double)) + graph_.n_splits() * 12;
+  const std::size_t a_cell = cells_.all.n_features + (cells_.all.n_statistics + 4) * sizeof(double);
+  return sizeof(*this) + cells_.weights.size() * a_cell +
+         graph_.n_boxes() * (80 + graph_.n_statistics * sizeof(double)) + graph_.n_splits() * 12;
 }
 
 template Unfolded::Unfolded(const Grammar&, std::size_t, LogSum);

@@ -57,7 +57,7 @@ class Engine {
         graph(build_graph(problem.cells(), family, {kNoLimit, folding}, workers, progress_)),
         prior(Registered<TreePrior>::make(prior.name, prior.parameters)),
         depths(graph, this->prior->depends_on_depth(), workers) {
-    if (graph.is_folded) fold.emplace(graph, problem.cells(), family);
+    if (graph.n_folded > 0) fold.emplace(graph, problem.cells(), family);
   }
 
   void set_leaves(std::vector<double> log_leaf) {

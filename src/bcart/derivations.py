@@ -102,16 +102,17 @@ class _Spot(NamedTuple):
     graph: Graph
     box: int
     cells: npt.NDArray[np.intp]  # of the graph
-    depth_in_graph: int
 
 
 def log_weight(tree: Tree, graph: Graph, grid: Grid, prior: TreePrior, leaf: LeafModel) -> float:
     """Return the log of a tree's prior weight times its likelihood, -inf if it is not one of the family."""
     result = 0.0
-    waiting = [_Spot(0, 0, graph, 0, np.arange(graph.cells.n_cells), 0)]
+    waiting = [_Spot(0, 0, graph, 0, np.arange(graph.cells.n_cells))]
     while waiting:
-        spot = _unfolded(waiting.pop())
-        n_splits = 0 if spot.depth_in_graph == spot.graph.max_depth else len(spot.graph.splits_of(spot.box))
+        spot = waiting.pop()
+        if graph.is_in_fold(spot.depth):
+            spot = _unfolded(spot)
+        n_splits = 0 if spot.depth == graph.max_depth else len(spot.graph.splits_of(spot.box))
         if tree.feature[spot.node] < 0:
             statistics = np.asarray(spot.graph.core.statistics)[[spot.box]]
             result += float(leaf.log_marginal(statistics)[0]) + prior.log_stop(spot.depth, n_splits)
@@ -123,17 +124,14 @@ def log_weight(tree: Tree, graph: Graph, grid: Grid, prior: TreePrior, leaf: Lea
         result += prior.log_split(spot.depth, n_splits)
         sides = (tree.left, children[0], is_left), (tree.right, children[1], ~is_left)
         for child, box, is_here in sides:
-            below = spot.depth + 1, spot.graph, box, spot.cells[is_here], spot.depth_in_graph + 1
-            waiting.append(_Spot(int(child[spot.node]), *below))
+            waiting.append(_Spot(int(child[spot.node]), spot.depth + 1, spot.graph, box, spot.cells[is_here]))
     return result
 
 
 def _unfolded(spot: _Spot) -> _Spot:
     """Return the same spot where the splits of its box are listed."""
-    if not spot.graph.is_rim(spot.depth_in_graph):
-        return spot
     graph = spot.graph.unfold(spot.cells)
-    return spot._replace(graph=graph, box=0, cells=np.arange(graph.cells.n_cells), depth_in_graph=0)
+    return spot._replace(graph=graph, box=0, cells=np.arange(graph.cells.n_cells))
 
 
 def _cells_on_the_left(tree: Tree, spot: _Spot, grid: Grid) -> npt.NDArray[np.bool_] | None:

@@ -129,16 +129,16 @@ class Graph:
         sizes = family.min_samples_leaf, family.min_samples_split
         return _core.Fold(self.core, cells.codes, cells.statistics, cells.weights, *sizes)
 
-    def is_rim(self, depth: int) -> bool:
-        """Tell whether boxes at a depth have splits that are not listed."""
-        return self.is_folded and self.max_depth is not None and depth == self.max_depth - FOLDED_LEVELS
+    def is_in_fold(self, depth: int) -> bool:
+        """Tell whether boxes at a depth may have splits that are not listed."""
+        return self.is_folded and self.max_depth is not None and -FOLDED_LEVELS <= depth - self.max_depth < 0
 
     def unfold(self, cells: npt.NDArray[np.intp]) -> Graph:
-        """Return the trees that grow from a box at the rim, given by its cells, as a graph of their own."""
+        """Return a box, given by its cells, and its splits as a graph of their own."""
         inside = Cells(
             self.cells.codes[cells], self.cells.statistics[cells], self.cells.weights[cells], self.cells.kinds
         )
-        return build_graph(inside, replace(self.family, max_depth=FOLDED_LEVELS), folding="never")
+        return build_graph(inside, replace(self.family, max_depth=1), folding="never")
 
     def unfolded(self, n_jobs: int | None = None) -> Graph:
         """Return the same trees with all splits listed; for small problems."""

@@ -62,7 +62,7 @@ struct Graph {
   Array<BoxId> left;
   Array<BoxId> right;
   std::optional<std::size_t> max_depth;  // none: every tree of the family is here
-  bool is_folded = false;                // the last two levels of splits are not listed, see Fold
+  std::size_t n_folded = 0;              // so many of the last levels of splits are not listed, see Fold
   Ending ending = Ending::complete;
   std::size_t n_boxes_found = 0;  // with those of a layer that was not finished, and is not here
 
@@ -76,7 +76,7 @@ struct Graph {
   std::size_t n_bytes() const;
   std::size_t last_split(std::size_t box) const { return first_split[box] + n_splits_of[box]; }
   // Where boxes have no listed split any more.
-  std::optional<std::size_t> last_depth() const { return is_folded ? *max_depth - kFoldedLevels : max_depth; }
+  std::optional<std::size_t> last_depth() const { return n_folded > 0 ? *max_depth - n_folded : max_depth; }
 
   // Calls visit(begin, end) for the boxes of each cell count, the largest first; or the smallest first.
   template <class Visit>

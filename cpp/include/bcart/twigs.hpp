@@ -26,6 +26,9 @@ class Twigs {
   template <class Addition>
   double value(std::span<const Cell> box, double log_leaf);
 
+  // Of the sides of each split of the box asked for last: left, right, left, ...
+  std::span<const double> child_values() const { return {child_values_.data(), 2 * splits_.size()}; }
+
  private:
   // Of groups; a split of the box sends one left.
   struct Interval {

@@ -1,8 +1,10 @@
-// Boxes at the rim of a folded graph, opened up again.
+// Boxes at the rim of a folded graph, opened up again, one level at a time.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -31,6 +33,7 @@ class PriorFrom final : public TreePrior {
 };
 
 // The trees of a box at the rim as a graph and a grammar of their own: the box is its root, and depth counts from it.
+// Its splits are listed; those of its children are folded, if they may still make some.
 class Unfolded {
  public:
   template <class Addition>
@@ -43,42 +46,35 @@ class Unfolded {
   std::size_t n_bytes() const;
 
  private:
+  // The cells of the box, on their own.
+  struct OwnCells {
+    OwnCells(const Fold& fold, std::size_t box);
+    Cells view() const;
+
+    const Cells& all;
+    std::vector<Code> codes;
+    std::vector<double> statistics;
+    std::vector<double> weights;
+  };
+  Graph list_splits(const Family& family, std::size_t n_levels);
+  template <class Addition>
+  void find_values();
+
   Monitor monitor_;
   Workers workers_{1, monitor_};
+  OwnCells cells_;
   Graph graph_;
   PriorFrom prior_;
   Depths depths_;
+  std::optional<Fold> fold_;
   std::vector<double> log_leaf_;
   std::vector<double> weights_;
-  Array<double> values_;
+  std::vector<double> values_;
   Grammar grammar_;
 };
 
-// Keeps what it has unfolded, up to some megabytes; one a thread.
 template <class Addition>
-class Unfolder {
- public:
-  explicit Unfolder(const Grammar& whole) : whole_(&whole) {}
-
-  std::shared_ptr<const Unfolded> at(std::size_t box) {
-    std::shared_ptr<const Unfolded>& found = kept_[box];
-    if (found) return found;
-    auto opened = std::make_shared<const Unfolded>(*whole_, box, Addition());
-    n_bytes_ += opened->n_bytes();
-    if (n_bytes_ > kMaxBytes) {
-      kept_.clear();
-      n_bytes_ = opened->n_bytes();
-    }
-    return kept_[box] = std::move(opened);
-  }
-
- private:
-  static constexpr std::size_t kMaxBytes = std::size_t{1} << 26;
-
-  const Grammar* whole_;
-  std::unordered_map<std::size_t, std::shared_ptr<const Unfolded>> kept_;
-  std::size_t n_bytes_ = 0;
-};
+class Unfolder;
 
 // A box at a depth: of the graph, or of one unfolded from it.
 template <class Addition>
@@ -90,7 +86,7 @@ class Spot {
   std::size_t box() const { return box_; }
   std::size_t depth() const { return depth_; }
   const double* statistics() const { return grammar_->graph.statistics.data() + box_ * grammar_->graph.n_statistics; }
-  BoxId id() const { return !unfolded_ ? static_cast<BoxId>(box_) : box_ == 0 ? rim_ : kNoBox; }
+  BoxId id() const { return id_; }  // in the whole graph
 
   // Of all boxes where it is listed, given those of the whole graph.
   const double* weights(const double* of_whole) const { return unfolded_ ? unfolded_->weights() : of_whole; }
@@ -98,6 +94,7 @@ class Spot {
   Spot child(BoxId box) const {
     Spot spot = *this;
     spot.box_ = box;
+    spot.id_ = unfolded_ ? kNoBox : box;
     ++spot.depth_;
     return spot;
   }
@@ -105,19 +102,55 @@ class Spot {
   Spot unfolded(Unfolder<Addition>& unfolder) const {
     if (!grammar_->is_rim(depth_)) return *this;
     Spot spot = *this;
-    spot.unfolded_ = unfolder.at(box_);
-    spot.rim_ = static_cast<BoxId>(box_);
+    spot.unfolded_ = unfolder.at(*this);
     spot.grammar_ = &spot.unfolded_->grammar();
     spot.box_ = spot.depth_ = 0;
     return spot;
   }
 
  private:
+  friend class Unfolder<Addition>;
+
   const Grammar* grammar_;
   std::shared_ptr<const Unfolded> unfolded_;  // keeps the grammar
-  BoxId rim_ = kNoBox;                        // the box that was unfolded
   std::size_t box_ = 0;
   std::size_t depth_ = 0;
+  BoxId id_ = 0;
+};
+
+// Keeps what it has unfolded, up to some megabytes; one a thread.
+template <class Addition>
+class Unfolder {
+ public:
+  std::shared_ptr<const Unfolded> at(const Spot<Addition>& spot) {
+    const std::pair key(spot.unfolded_.get(), spot.box_);
+    if (const auto found = kept_.find(key); found != kept_.end()) return found->second.opened;
+    auto opened = std::make_shared<const Unfolded>(spot.grammar(), spot.box_, Addition());
+    n_bytes_ += opened->n_bytes();
+    if (n_bytes_ > kMaxBytes) {
+      kept_.clear();
+      n_bytes_ = opened->n_bytes();
+    }
+    kept_[key] = {opened, spot.unfolded_};
+    return opened;
+  }
+
+ private:
+  static constexpr std::size_t kMaxBytes = std::size_t{1} << 24;
+
+  using Key = std::pair<const Unfolded*, std::size_t>;  // none for the whole graph
+  struct Hash {
+    std::size_t operator()(const Key& key) const {
+      return std::hash<const void*>()(key.first) * 31 + std::hash<std::size_t>()(key.second);
+    }
+  };
+  struct Kept {
+    std::shared_ptr<const Unfolded> opened;
+    std::shared_ptr<const Unfolded> within;  // whose address is in the key, and whose prior is used
+  };
+
+  std::unordered_map<Key, Kept, Hash> kept_;
+  std::size_t n_bytes_ = 0;
 };
 
 extern template Unfolded::Unfolded(const Grammar&, std::size_t, LogSum);
