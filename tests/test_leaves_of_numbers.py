@@ -197,5 +197,5 @@ def test_parameters_of_counts_are_positive(name, value):
 def test_a_prior_that_no_data_could_move_is_refused():
     with pytest.raises(bcart.InvalidModelError, match=r"shape=1e\+308 of the prior .* at most 1e\+15: give a smaller"):
         bcart.PoissonLeaf(shape=1e308, rate=1.0)
-    with pytest.raises(bcart.InvalidModelError, match="shape=|rate="):
+    with pytest.raises(bcart.InvalidModelError, match=r"shape=|rate="):
         bcart.BayesianTreeRegressor(leaf="poisson", prior_weight=1e20).fit([[0.0], [1.0]], [0, 1])

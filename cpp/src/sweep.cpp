@@ -1,9 +1,7 @@
 #include "bcart/sweep.hpp"
 
 #include <algorithm>
-#include <cmath>
 
-#include "bcart/exponential.hpp"
 #include "bcart/twigs.hpp"
 
 namespace bcart {
@@ -12,12 +10,6 @@ namespace {
 constexpr std::size_t kGrain = 1024;   // boxes for one thread to take
 constexpr std::size_t kTogether = 32;  // boxes whose terms are worked on together
 constexpr std::size_t kLookAhead = 16;
-
-double largest(const double* begin, const double* end) {
-  double result = *begin;
-  for (const double* term = begin + 1; term < end; ++term) result = std::max(result, *term);
-  return result;
-}
 
 void prefetch_splits(const Graph& graph, std::size_t box) {
   const std::size_t last = graph.last_split(box);
@@ -61,31 +53,6 @@ void add_up_fold(const Grammar& grammar, double* values, Workers& workers) {
 }
 
 }  // namespace
-
-void Maximum::reduce(Terms& terms, double* values) {
-  const double* begin = terms.log_terms.data();
-  for (std::size_t i = 0; i < terms.ends.size(); ++i) {
-    const double* end = terms.log_terms.data() + terms.ends[i];
-    values[i] = largest(begin, end);
-    begin = end;
-  }
-}
-
-void LogSum::reduce(Terms& terms, double* values) {
-  Maximum::reduce(terms, values);
-  double* log_terms = terms.log_terms.data();
-  std::size_t k = 0;
-  for (std::size_t i = 0; i < terms.ends.size(); ++i) {
-    for (const double most = values[i]; k < terms.ends[i]; ++k) log_terms[k] -= most;
-  }
-  exp_all(log_terms, terms.log_terms.size());
-  k = 0;
-  for (std::size_t i = 0; i < terms.ends.size(); ++i) {
-    double sum = 0;
-    for (; k < terms.ends[i]; ++k) sum += log_terms[k];
-    values[i] += std::log(sum);
-  }
-}
 
 // A child has fewer cells than its parent, so boxes of equal cell count do not need each other.
 template <class Addition>

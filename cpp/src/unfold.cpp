@@ -3,9 +3,15 @@
 #include <numeric>
 
 #include "bcart/build.hpp"
+#include "bcart/sweep.hpp"
 #include "bcart/twigs.hpp"
 
 namespace bcart {
+namespace {
+
+constexpr std::size_t kManySplits = 128;
+
+}  // namespace
 
 Unfolded::OwnCells::OwnCells(const Fold& fold, std::size_t box) : all(fold.cells()) {
   std::vector<Cell> chosen;
@@ -19,14 +25,14 @@ Unfolded::OwnCells::OwnCells(const Fold& fold, std::size_t box) : all(fold.cells
 }
 
 Cells Unfolded::OwnCells::view() const {
-  return {weights.size(), all.n_features, all.n_statistics, codes.data(), statistics.data(),
-          weights.data(), all.n_bins,     all.kinds};
+  return {weights.size(),    all.n_features, all.n_statistics, codes.data(),
+          statistics.data(), weights.data(), all.n_bins,       all.kinds};
 }
 
 template <class Addition>
 Unfolded::Unfolded(const Grammar& whole, std::size_t box, Addition)
     : cells_(*whole.fold, box),
-      graph_(list_splits(whole.fold->family(), whole.graph.n_folded)),
+      graph_(list_splits(*whole.fold, whole.graph.n_folded)),
       prior_(whole.prior, *whole.graph.last_depth()),
       depths_(graph_, prior_.depends_on_depth(), workers_),
       log_leaf_(graph_.n_boxes()),
@@ -42,14 +48,15 @@ Unfolded::Unfolded(const Grammar& whole, std::size_t box, Addition)
   find_values<Addition>();
 }
 
-// The first of the levels that are left.
-Graph Unfolded::list_splits(const Family& family, std::size_t n_levels) {
-  Family of_one_level = family;
-  of_one_level.max_depth = 1;
+// All of the levels that are left, unless there may be very many splits: then the first.
+Graph Unfolded::list_splits(const Fold& fold, std::size_t n_levels) {
+  const std::size_t n_listed = fold.rules().max_splits(cells_.weights.size()) > kManySplits ? 1 : n_levels;
+  Family family = fold.family();
+  family.max_depth = n_listed;
   Progress progress;
-  Graph graph = build_graph(cells_.view(), of_one_level, {.folding = Folding::never}, workers_, progress);
+  Graph graph = build_graph(cells_.view(), family, {.folding = Folding::never}, workers_, progress);
   graph.max_depth = n_levels;
-  graph.n_folded = n_levels - 1;
+  graph.n_folded = n_levels - n_listed;
   return graph;
 }
 

@@ -46,6 +46,11 @@ class Cost:
         For listing them and for one sweep over them.
     is_known : bool
         Whether they were counted, rather than estimated.
+
+    Examples
+    --------
+    >>> print(Cost(depth=3, n_boxes=4500.0, n_splits=12_000.0, n_bytes=5e6, seconds=0.01))
+    depth 3: about 4.5 k boxes, 12 k splits, 5.0 MB, 0.01 s
     """
 
     depth: int | None

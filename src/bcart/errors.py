@@ -96,5 +96,5 @@ class DepthLimitedWarning(UserWarning):
     ...     warnings.simplefilter("always")
     ...     model = bcart.BayesianTreeClassifier(max_memory="10MB").fit(X, X[:, 0] ^ X[:, 1])
     >>> caught[0].category is DepthLimitedWarning, model.posterior_.max_depth
-    (True, 3)
+    (True, 5)
     """

@@ -183,11 +183,12 @@ def test_the_bindings_are_where_the_languages_meet():
 # The engine from the bottom up, as includes of headers.
 ENGINE = (
     {"memory", "cells", "fingerprint", "workers", "random", "gamma", "exponential", "registry", "prior"},
-    {"array", "test_numbers", "leaf", "encode"},
+    {"array", "test_numbers", "leaf", "encode", "addition"},
     {"table", "splits", "group"},
     {"graph", "batch"},
-    {"build", "depths", "queries"},
-    {"sweep", "grammar"},
+    {"build", "depths", "queries", "fold", "tallies"},
+    {"twigs", "grammar"},
+    {"sweep", "unfold", "pass"},
     {"derive", "respond", "walk"},
 )
 

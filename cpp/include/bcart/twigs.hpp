@@ -6,11 +6,11 @@
 #include <span>
 #include <vector>
 
+#include "bcart/addition.hpp"
 #include "bcart/fold.hpp"
 #include "bcart/leaf.hpp"
 #include "bcart/prior.hpp"
 #include "bcart/splits.hpp"
-#include "bcart/sweep.hpp"
 
 namespace bcart {
 

@@ -1,4 +1,4 @@
-// Boxes at the rim of a folded graph, opened up again, one level at a time.
+// Boxes at the rim of a folded graph, opened up again.
 #pragma once
 
 #include <cstddef>
@@ -9,9 +9,10 @@
 #include <utility>
 #include <vector>
 
+#include "bcart/addition.hpp"
 #include "bcart/fold.hpp"
 #include "bcart/grammar.hpp"
-#include "bcart/sweep.hpp"
+#include "bcart/workers.hpp"
 
 namespace bcart {
 
@@ -33,7 +34,7 @@ class PriorFrom final : public TreePrior {
 };
 
 // The trees of a box at the rim as a graph and a grammar of their own: the box is its root, and depth counts from it.
-// Its splits are listed; those of its children are folded, if they may still make some.
+// Where a box may have very many splits, only those of the root are listed, and those of its children are folded.
 class Unfolded {
  public:
   template <class Addition>
@@ -56,7 +57,7 @@ class Unfolded {
     std::vector<double> statistics;
     std::vector<double> weights;
   };
-  Graph list_splits(const Family& family, std::size_t n_levels);
+  Graph list_splits(const Fold& fold, std::size_t n_levels);
   template <class Addition>
   void find_values();
 
@@ -136,7 +137,7 @@ class Unfolder {
   }
 
  private:
-  static constexpr std::size_t kMaxBytes = std::size_t{1} << 24;
+  static constexpr std::size_t kMaxBytes = std::size_t{1} << 26;
 
   using Key = std::pair<const Unfolded*, std::size_t>;  // none for the whole graph
   struct Hash {
