@@ -21,7 +21,8 @@ namespace {
 constexpr std::size_t kBlockCells = std::size_t{1} << 20;
 constexpr std::size_t kMaxBoxes = kPending - 2;
 constexpr std::size_t kWatchEvery = 4096;   // boxes
-constexpr double kMaxFoldedPairs = 0x1p23;  // of splits, unless more are asked for: about a second for a sweep
+constexpr double kMaxWantedPairs = 0x1p29;  // of splits, if just that depth is asked for: about a minute for a sweep
+constexpr double kMaxFoldedPairs = 0x1p23;  // else: about a second
 constexpr double kManyCells = 64;           // for each split of a box
 constexpr double kSecondsAPair = 3e-7;      // for two sweeps with one thread, on a slow machine
 
@@ -231,7 +232,7 @@ bool Builder::is_foldable(std::size_t depth) const {
   const double n_pairs = n_possible(depth, 2);
   if (n_pairs * kSecondsAPair > workers_.seconds_left() * static_cast<double>(workers_.size())) return false;
   const bool is_wanted = depth + kFoldedLevels == family_.max_depth;
-  return is_wanted || n_pairs <= kMaxFoldedPairs;
+  return n_pairs <= (is_wanted ? kMaxWantedPairs : kMaxFoldedPairs);
 }
 
 // Whether the last two layers would take too much memory if boxes met again and again are as frequent as so far; or
