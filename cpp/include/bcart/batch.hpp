@@ -15,7 +15,7 @@
 namespace bcart {
 
 inline constexpr std::size_t kSizeClasses = 4;
-inline constexpr std::size_t kHashBits = 3;
+inline constexpr std::size_t kHashBits = 2;
 inline constexpr std::size_t kShards = kSizeClasses << kHashBits;
 inline constexpr BoxId kPending = BoxId{1} << 31;  // marks a position in the batch where an id is not known yet
 

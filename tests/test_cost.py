@@ -1,0 +1,277 @@
+"""What a fit will cost: counted where the probe lists everything, else near the truth."""
+
+import math
+import re
+import warnings
+from functools import cache
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_iris
+
+import bcart
+from bcart.datasets import load_haberman
+from bcart.limits import parse_bytes
+
+IRIS = load_iris(return_X_y=True)
+HABERMAN = load_haberman().data, load_haberman().target
+
+
+def hidden_xor(n):
+    X = np.random.default_rng(0).integers(0, 2, (n, 20))
+    return X, X[:, 0] ^ X[:, 1] ^ X[:, 2] ^ X[:, 3]
+
+
+def continuous(n_rows, n_features):
+    X = np.random.default_rng(0).normal(size=(n_rows, n_features))
+    return X, (X[:, 0] > 0).astype(int)
+
+
+XOR = hidden_xor(100)
+KNOWN = {
+    "a line": ((np.arange(12.0)[:, None], np.arange(12) % 2), {"max_bins": 12}),
+    "Iris": (IRIS, {}),
+    "Haberman": (HABERMAN, {}),
+    "Haberman, heavy leaves": (HABERMAN, {"max_bins": 20, "min_samples_leaf": 10, "min_samples_split": 25}),
+    "Hidden XOR of few rows": (hidden_xor(40), {}),
+}
+ESTIMATED = {
+    "Hidden XOR of 100": (XOR, {}),
+    "Hidden XOR of 200": (hidden_xor(200), {}),
+    "Haberman in 20 bins": (HABERMAN, {"max_bins": 20}),
+    "continuous": (continuous(200, 4), {"max_bins": 8}),
+}
+
+
+def cells_of(table, max_bins=10, **_):
+    return bcart.BayesianTreeClassifier(max_depth=1, max_bins=max_bins, n_jobs=1).fit(*table).posterior_.graph.cells
+
+
+def family_of(max_depth=None, min_samples_leaf=1, min_samples_split=2, **_):
+    return bcart.Family(max_depth, min_samples_leaf, min_samples_split)
+
+
+def build(table, max_memory="4GB", folding="never", **parameters):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", bcart.DepthLimitedWarning)
+        limits = bcart.Limits(max_memory, n_jobs=2)
+        return bcart.build_graph(cells_of(table, **parameters), family_of(**parameters), limits, folding=folding)
+
+
+@cache
+def estimate(name):
+    table, parameters = (KNOWN | ESTIMATED)[name]
+    return bcart.estimate_cost(*table, n_jobs=2, **parameters)
+
+
+@cache
+def truth(name):
+    """The graph of all trees, listed within twice the bytes that were estimated."""
+    table, parameters = ESTIMATED[name]
+    return build(table, round(2 * estimate(name).all_trees.n_bytes), **parameters)
+
+
+def is_near(estimated, true, factor=2.0):
+    return true / factor <= estimated <= true * factor
+
+
+# Counts
+
+
+@pytest.mark.parametrize("name", KNOWN)
+def test_what_the_probe_lists_is_counted_exactly(name):
+    (table, parameters), cost = KNOWN[name], estimate(name)
+    assert cost.all_trees.is_known
+    everything = build(table, **parameters)
+    assert everything.max_depth is None
+    assert (cost.all_trees.n_boxes, cost.all_trees.n_splits) == (everything.n_boxes, everything.n_splits)
+    for part in cost.by_depth:
+        graph = build(table, max_depth=part.depth, **parameters)
+        assert (part.n_boxes, part.n_splits, part.is_known) == (graph.n_boxes, graph.n_splits, True)
+
+
+@pytest.mark.parametrize("name", ESTIMATED)
+def test_boxes_and_splits_of_all_trees_are_within_a_factor_of_two(name):
+    cost, graph = estimate(name).all_trees, truth(name)
+    assert not cost.is_known
+    assert graph.max_depth is None
+    assert is_near(cost.n_boxes, graph.n_boxes)
+    assert is_near(cost.n_splits, graph.n_splits)
+
+
+@pytest.mark.parametrize("name", ESTIMATED)
+def test_boxes_and_splits_of_each_depth_are_within_a_factor_of_two(name):
+    cost, core = estimate(name), truth(name).core
+    assert len({part.is_known for part in cost.by_depth}) == 2
+    for part in cost.by_depth:
+        depth = min(part.depth, len(core.n_boxes_to) - 1)
+        true = core.n_boxes_to[depth], core.n_splits_to[depth]
+        if part.is_known:
+            assert (part.n_boxes, part.n_splits) == true
+        assert is_near(part.n_boxes, true[0]), part
+        assert is_near(part.n_splits, true[1]), part
+
+
+def test_the_layers_that_estimates_are_held_against_are_those_of_limited_trees():
+    core = truth("Haberman in 20 bins").core
+    for depth in (1, 2, 3, 4, 5):
+        graph = build(HABERMAN, max_bins=20, max_depth=depth)
+        assert (graph.n_boxes, graph.n_splits) == (core.n_boxes_to[depth], core.n_splits_to[depth])
+    assert truth("Haberman in 20 bins").n_boxes == 180_444
+
+
+# Bytes
+
+
+@pytest.mark.parametrize("name", ESTIMATED)
+def test_twice_the_bytes_are_enough_for_all_trees_and_half_are_not(name):
+    table, parameters = ESTIMATED[name]
+    assert truth(name).max_depth is None
+    assert build(table, round(estimate(name).all_trees.n_bytes / 2), **parameters).max_depth is not None
+
+
+@pytest.mark.parametrize(("name", "depth"), [("Iris", 3), ("Haberman", 4), ("Hidden XOR of 100", 3)])
+def test_twice_the_bytes_are_enough_for_a_depth_and_half_are_not(name, depth):
+    (table, parameters), part = (KNOWN | ESTIMATED)[name], estimate(name).by_depth[depth - 1]
+    assert build(table, round(2 * part.n_bytes), max_depth=depth, **parameters).max_depth == depth
+    assert build(table, round(part.n_bytes / 2), max_depth=depth, **parameters).max_depth < depth
+
+
+def test_bytes_are_near_those_that_the_build_tells():
+    told = []
+    limits = bcart.Limits("1GB", n_jobs=1)
+    bcart.build_graph(cells_of(hidden_xor(200)), None, limits, told.append, folding="never")
+    assert is_near(estimate("Hidden XOR of 200").all_trees.n_bytes, told[-1].n_bytes)
+
+
+@pytest.mark.parametrize("depth", [3, 4, 5])
+def test_twice_the_bytes_of_a_folded_graph_are_enough_for_it(depth):
+    (folded,) = (part for part in estimate("Hidden XOR of 100").folded if part.depth == depth)
+    graph = build(XOR, round(2 * folded.n_bytes), "always", max_depth=depth)
+    assert (graph.max_depth, graph.is_folded) == (depth, True)
+
+
+def test_folded_graphs_hold_the_same_trees_in_fewer_bytes():
+    cost = estimate("Hidden XOR of 200")
+    assert [part.depth for part in cost.folded] == [part.depth for part in cost.by_depth[1:]]
+    for folded, listed in zip(cost.folded, cost.by_depth[1:], strict=True):
+        assert (folded.n_boxes, folded.n_splits) == (listed.n_boxes, listed.n_splits)
+        assert folded.n_bytes < listed.n_bytes
+
+
+# Targets
+
+
+@pytest.mark.parametrize("n_classes", [2, 3, 7])
+def test_each_class_takes_eight_bytes_a_box(n_classes):
+    X = XOR[0]
+    two, more = (bcart.estimate_cost(X, np.arange(100) % n, max_depth=2).all_trees for n in (2, n_classes))
+    assert more.n_bytes - two.n_bytes == 8 * (n_classes - 2) * two.n_boxes
+
+
+def test_a_number_takes_three_statistics_as_its_leaves_do():
+    X = XOR[0]
+    y = np.linspace(0.0, 1.0, 100) ** 2
+    cells = bcart.BayesianTreeRegressor(max_depth=1).fit(X, y).posterior_.graph.cells
+    number, three = (bcart.estimate_cost(X, target, max_depth=2).all_trees for target in (y, np.arange(100) % 3))
+    assert cells.statistics.shape[1] == 3
+    assert number.n_bytes == three.n_bytes
+
+
+def test_text_is_as_good_as_numbers_for_classes():
+    X, y = XOR
+    named = bcart.estimate_cost(X, np.where(y, "odd", "even"), max_depth=3).all_trees
+    assert named.n_bytes == bcart.estimate_cost(X, y, max_depth=3).all_trees.n_bytes
+
+
+def test_as_many_targets_as_rows():
+    with pytest.raises(bcart.InvalidDataError, match="y has 50 targets, but X has 100 rows"):
+        bcart.estimate_cost(XOR[0], XOR[1][:50])
+
+
+@pytest.mark.parametrize("y", [None, 1, XOR[0]], ids=["none", "a number", "a table"])
+def test_targets_that_are_not_a_column_are_invalid_data(y):
+    with pytest.raises(bcart.InvalidDataError):
+        bcart.estimate_cost(XOR[0], y)
+
+
+def test_rows_of_weight_zero_cost_nothing():
+    X, y = XOR
+    weights = np.repeat([0.0, 1.0], 50)
+    absent = bcart.estimate_cost(X, y, sample_weight=weights, min_samples_leaf=0.5)
+    left_out = bcart.estimate_cost(X[50:], y[50:])
+    assert (absent.all_trees.n_boxes, absent.all_trees.n_splits) == (
+        left_out.all_trees.n_boxes,
+        left_out.all_trees.n_splits,
+    )
+
+
+# The table of depths
+
+
+@pytest.mark.parametrize("max_depth", [1, 2, 3, 6])
+def test_no_trees_deeper_than_asked_for_are_told_of(max_depth):
+    cost = bcart.estimate_cost(*XOR, max_depth=max_depth, n_jobs=2)
+    assert [part.depth for part in cost.by_depth] == list(range(1, max_depth + 1))
+    assert cost.all_trees.depth is None
+    assert (cost.all_trees.n_boxes, cost.all_trees.n_bytes) == (cost.by_depth[-1].n_boxes, cost.by_depth[-1].n_bytes)
+
+
+def test_deeper_trees_cost_more_and_seconds_are_positive():
+    for name in ESTIMATED:
+        cost = estimate(name)
+        for part in (*cost.by_depth, *cost.folded, cost.all_trees):
+            assert 0 < part.seconds < math.inf
+        for shallow, deep in zip(cost.by_depth, cost.by_depth[1:], strict=False):
+            assert shallow.n_boxes < deep.n_boxes
+            assert shallow.n_bytes < deep.n_bytes
+
+
+def test_the_table_has_one_row_a_depth():
+    cost = estimate("Haberman in 20 bins")
+    header, *rows = str(cost).splitlines()
+    assert header.split()[:5] == ["depth", "boxes", "splits", "memory", "seconds"]
+    assert [row.split()[0] for row in rows] == [*(str(part.depth) for part in cost.by_depth), "all"]
+
+
+def test_the_deepest_trees_within_some_bytes():
+    cost = estimate("Hidden XOR of 200")
+    assert cost.deepest_within(10**12) is None
+    assert cost.deepest_within(math.ceil(cost.all_trees.n_bytes)) is None
+    assert cost.deepest_within(10) == 0
+    depths = [cost.deepest_within(n) for n in (10**3, 10**4, 10**5, 10**6, 10**7, 10**8)]
+    assert depths == sorted(depths)
+
+
+@pytest.mark.parametrize("max_memory", ["400kB", "2MB", "15MB"])
+def test_the_deepest_trees_within_some_bytes_are_those_that_can_be_built(max_memory):
+    depth = estimate("Hidden XOR of 100").deepest_within(parse_bytes(max_memory))
+    assert build(XOR, max_memory, "always").max_depth == depth
+
+
+# Small budgets
+
+
+def test_a_small_budget_is_enough_for_an_estimate():
+    cost = bcart.estimate_cost(*XOR, max_memory="4MB", n_jobs=2)
+    assert is_near(cost.all_trees.n_boxes, truth("Hidden XOR of 100").n_boxes)
+    assert cost.by_depth[2].n_boxes == pytest.approx(truth("Hidden XOR of 100").core.n_boxes_to[3], rel=0.5)
+
+
+@pytest.mark.parametrize("max_memory", [16_000, "40kB"])
+def test_a_probe_that_saw_nothing_does_not_know_all_trees(max_memory):
+    cost = bcart.estimate_cost(*XOR, max_memory=max_memory, n_jobs=1)
+    assert cost.all_trees.n_boxes > 1
+    assert not cost.all_trees.is_known
+
+
+@pytest.mark.parametrize("max_memory", ["4MB", "20MB"])
+def test_the_warning_of_limited_depth_tells_the_expected_cost(max_memory):
+    with pytest.warns(bcart.DepthLimitedWarning) as caught:
+        bcart.BayesianTreeClassifier(max_memory=max_memory, n_jobs=2).fit(*XOR)
+    told = re.search(
+        r"\(expected: all trees: about (\d+) k boxes, .* splits, ([\d.]+ MB), .* s\)", str(caught[0].message)
+    )
+    assert told is not None
+    assert is_near(1000 * int(told[1]), truth("Hidden XOR of 100").n_boxes)
+    assert parse_bytes(told[2]) > parse_bytes(max_memory)
