@@ -185,7 +185,7 @@ def test_text_is_as_good_as_numbers_for_classes():
 
 
 def test_as_many_targets_as_rows():
-    with pytest.raises(bcart.InvalidDataError, match="y has 50 targets, but X has 100 rows"):
+    with pytest.raises(bcart.InvalidDataError, match="one target for each of 100 rows"):
         bcart.estimate_cost(XOR[0], XOR[1][:50])
 
 
@@ -243,7 +243,7 @@ def test_the_deepest_trees_within_some_bytes():
     assert depths == sorted(depths)
 
 
-@pytest.mark.parametrize("max_memory", ["400kB", "2MB", "15MB"])
+@pytest.mark.parametrize("max_memory", ["400kB", "15MB"])
 def test_the_deepest_trees_within_some_bytes_are_those_that_can_be_built(max_memory):
     depth = estimate("Hidden XOR of 100").deepest_within(parse_bytes(max_memory))
     assert build(XOR, max_memory, "always").max_depth == depth
@@ -265,7 +265,7 @@ def test_a_probe_that_saw_nothing_does_not_know_all_trees(max_memory):
     assert not cost.all_trees.is_known
 
 
-@pytest.mark.parametrize("max_memory", ["4MB", "20MB"])
+@pytest.mark.parametrize("max_memory", ["20MB"])
 def test_the_warning_of_limited_depth_tells_the_expected_cost(max_memory):
     with pytest.warns(bcart.DepthLimitedWarning) as caught:
         bcart.BayesianTreeClassifier(max_memory=max_memory, n_jobs=2).fit(*XOR)

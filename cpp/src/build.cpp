@@ -235,20 +235,15 @@ bool Builder::is_foldable(std::size_t depth) const {
   return n_pairs <= (is_wanted ? kMaxWantedPairs : kMaxFoldedPairs);
 }
 
-// Whether the last two layers would take too much memory if boxes met again and again are as frequent as so far; or
-// would have to read far more cells than there are splits, which a fold reads less often.
+// Whether the last two layers would take too much memory; or would have to read far more cells than there are splits,
+// which a fold reads less often. A box of depth t can be reached in about t orders of its last split and those above
+// it, so that one in t children is new.
 bool Builder::is_better_folded(std::size_t depth) const {
   if (depth + kFoldedLevels != family_.max_depth || !is_foldable(depth)) return false;
   if (limits_.folding != Folding::automatic) return limits_.folding == Folding::always;
   if (static_cast<double>(n_next_cells_) > kManyCells * n_possible(depth, 1)) return true;
-  double share_of_new = 1;  // among the children in the layer above
-  if (depth > 0) {
-    const Layer& above = layers_[depth - 1];
-    share_of_new = static_cast<double>(layers_[depth].n_boxes - above.n_boxes) /
-                   static_cast<double>(2 * (layers_[depth].n_splits - above.n_splits));
-  }
-  const double n_last_splits = 2 * share_of_new * n_possible(depth, 2);
-  const double n_last_boxes = 2 * share_of_new * n_last_splits;
+  const double n_last_splits = 2 * n_possible(depth, 2) / static_cast<double>(depth + 1);
+  const double n_last_boxes = 2 * n_last_splits / static_cast<double>(depth + 2);
   return n_last_splits * static_cast<double>(bytes_a_split()) + n_last_boxes * static_cast<double>(bytes_a_box()) >
          static_cast<double>(limits_.max_bytes) / 2;
 }

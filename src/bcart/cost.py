@@ -23,10 +23,12 @@ from bcart.parse import as_weights
 from bcart.tables import Nominal, read_table
 
 _PROBE_BYTES = 32_000_000
+_LEAST_PROBE_BYTES = 1_000_000
 _FEWEST_CELLS = 8
 _PROBES = 7  # at most: each has half the cells of the one before
 _NO_GROWTH = 0.004  # of the logarithm to base 2 of the number of boxes: there are no deeper trees worth speaking of
 _MOST_LEVELS = 64
+_MOST_CLASSES = 100
 _BYTES_BESIDES = 72  # of each box, as in the core
 _SECONDS_A_PAIR = 1e-7  # of splits in the fold
 
@@ -150,7 +152,8 @@ def estimate_cost(
     """Tell what a fit would cost: boxes, bytes and seconds, for all trees and for those up to each depth.
 
     A probe of about a second lists the first layers of boxes, and all layers for fewer of the rows. The parameters are
-    those of `BayesianTreeClassifier`; `y` is used for the number of classes, or for being a number.
+    those of `BayesianTreeClassifier`; of `y` counts how many classes there are. Numbers that are not whole, or are more
+    than a hundred different ones, are taken for regression.
 
     Examples
     --------
@@ -166,10 +169,12 @@ def estimate_cost(
     weights = as_weights(sample_weight, table.n_rows)
     grid = Grid.from_table(table, max_bins, binning, weights, limits.n_workers)
     targets = np.asarray(y)
-    if len(targets) != table.n_rows:
-        raise InvalidDataError(f"y has {len(targets)} targets, but X has {table.n_rows} rows")
+    if targets.shape != (table.n_rows,):
+        raise InvalidDataError(f"y must have one target for each of {table.n_rows} rows, got shape {targets.shape}")
+    n_distinct = len(set(targets.tolist()))
     is_number = targets.dtype.kind == "f" and bool((targets != np.floor(targets)).any())
-    n_statistics = 3 if is_number else len(set(targets.tolist()))
+    is_number |= targets.dtype.kind in "iuf" and n_distinct > _MOST_CLASSES
+    n_statistics = 3 if is_number else n_distinct
     codes = grid.encode_table(table, limits.n_workers)
     cells = Cells.from_labels(codes, np.zeros(len(codes), dtype=np.uint8), n_statistics, weights, grid.kinds)
     return predict_cost(cells, Family(max_depth, min_samples_leaf, min_samples_split), limits)
@@ -181,12 +186,15 @@ def predict_cost(cells: Cells, family: Family, limits: Limits) -> CostEstimate:
     A box of twice the cells can be split once more: how much a layer is larger than the one above it is nearly the same
     for the layer below and twice the cells. What the probes have not reached is filled in along these diagonals.
     """
-    within = Limits(min(_PROBE_BYTES, limits.n_bytes // 4), n_jobs=limits.n_workers)
+    n_bytes = min(_PROBE_BYTES, max(_LEAST_PROBE_BYTES, limits.n_bytes // 4))
+    within = Limits(n_bytes, n_jobs=limits.n_workers)
     probes = list(_probes(cells, replace(family, max_depth=None), within))
     layers = _Layers(probes, family.max_depth)
     rate = _seconds_of(probes)
     by_depth = [layers.cost(depth, cells, rate) for depth in range(1, layers.n_levels + 1)]
-    all_trees = replace(by_depth[-1] if by_depth else layers.cost(0, cells, rate), depth=None)
+    deepest = by_depth[-1] if by_depth else layers.cost(0, cells, rate)
+    is_known = layers.is_complete or (deepest.is_known and deepest.depth == family.max_depth)
+    all_trees = replace(deepest, depth=None, is_known=is_known)
     folded = [layers.folded_cost(cost, cells, rate, limits.n_workers) for cost in by_depth[FOLDED_LEVELS - 1 :]]
     return CostEstimate(all_trees, tuple(by_depth), tuple(folded))
 
@@ -249,7 +257,7 @@ class _Layers:
         pairs = self.splits[depth] * self.splits[depth] / max(1.0, self.boxes[depth])
         seconds = listed.seconds + _SECONDS_A_PAIR * pairs / n_workers
         seconds += rate.a_cell * self.cells[depth] * cells.codes.shape[1]
-        return replace(unfolded, n_bytes=listed.n_bytes, seconds=seconds)
+        return replace(unfolded, n_bytes=listed.n_bytes + _fold_bytes(cells), seconds=seconds)
 
 
 class _Table:
@@ -281,7 +289,14 @@ def _seconds_of(probes: list[_Probe]) -> _Rate:
     """Share out the seconds of the probes between splits and cells."""
     work = np.array([[sum(probe.splits), sum(probe.cells[: len(probe.splits)])] for probe in probes], dtype=np.float64)
     (a_split, a_cell), _ = nnls(work, np.array([probe.seconds for probe in probes]))
-    return _Rate(max(a_split, 1e-8), a_cell)
+    return _Rate(max(float(a_split), 1e-8), float(a_cell))
+
+
+def _fold_bytes(cells: Cells) -> int:
+    """Return what the fold itself takes, as the core counts it."""
+    n_bins, n_statistics = sum(cells.n_bins), cells.statistics.shape[1]
+    a_cell = 16 + n_bins // 8 + 8 * (n_statistics + 1) + 4 * len(cells.n_bins)
+    return int(cells.n_cells * a_cell + 32 * n_bins * (n_statistics + 3))
 
 
 def _ratios(above: list[int], below: list[int]) -> list[float]:

@@ -143,7 +143,7 @@ class Graph:
     def unfolded(self, n_jobs: int | None = None) -> Graph:
         """Return the same trees with all splits listed; for small problems."""
         family = replace(self.family, max_depth=self.max_depth)
-        limits = replace(self.limits, n_jobs=n_jobs)
+        limits = replace(self.limits, max_memory=max(1, self.limits.n_bytes - self.n_bytes), n_jobs=n_jobs)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DepthLimitedWarning)
             graph = build_graph(self.cells, family, limits, folding="never")

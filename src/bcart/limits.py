@@ -30,10 +30,10 @@ class Limits:
     Parameters
     ----------
     max_memory : int or str
-        Bytes that a graph may take while it is built, as a number or like ``"2GB"``. A sweep adds 8 bytes a box (and
-        level, where depth is limited) after the memory for building has been given back.
+        Bytes that a graph and its answers may take, as a number or like ``"2GB"``: while it is built, in sweeps,
+        samples and predictions. What is returned comes on top.
     time_limit : float or None
-        Seconds that building may take.
+        Seconds that building may take; 70 % of them are for listing boxes, the rest is for what has to follow.
     n_jobs : int or None
         Threads. None means all cores this process may use, or fewer if ``OMP_NUM_THREADS`` says so (as it does within
         joblib's worker processes), and a single one if not called from the main thread: whoever calls from several

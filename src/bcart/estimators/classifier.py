@@ -51,10 +51,10 @@ class BayesianTreeClassifier(ClassifierMixin, BayesianTree):  # type: ignore[mis
         Which features are nominal, tested by ``x == label`` against the rest. By default those whose type in a data
         frame is text, categorical or enum.
     max_memory : int or str
-        Bytes that the graph of boxes may take, such as ``"4GB"``. If all trees do not fit, the posterior is exact for
-        trees up to the depth that does, and a `DepthLimitedWarning` says so.
+        Bytes that a fit and its answers may take, such as ``"4GB"``. If all trees do not fit, the posterior is exact
+        for trees up to the depth that does, and a `DepthLimitedWarning` says so.
     time_limit : float or None
-        Seconds that building the graph may take; crossing it has the same consequence.
+        Seconds that `fit` may take; crossing it has the same consequence.
     n_jobs : int or None
         Threads; -1 for all cores, None for as many as are not taken by others (see `Limits`). Results do not depend
         on it.
