@@ -184,7 +184,8 @@ def predict_cost(cells: Cells, family: Family, limits: Limits) -> CostEstimate:
     """Estimate the cost of a family by listing the first layers, and all layers for fewer and fewer of the cells.
 
     A box of twice the cells can be split once more: how much a layer is larger than the one above it is nearly the same
-    for the layer below and twice the cells. What the probes have not reached is filled in along these diagonals.
+    for the layer below and twice the cells. What the probes have not reached is filled in along these diagonals, or from
+    layer to layer where growth falls evenly.
     """
     n_bytes = min(_PROBE_BYTES, max(_LEAST_PROBE_BYTES, limits.n_bytes // 4))
     within = Limits(n_bytes, n_jobs=limits.n_workers)
@@ -221,7 +222,9 @@ class _Layers:
         self.boxes = [float(n) for n in probes[0].boxes]
         self.cells = [float(n) for n in probes[0].cells]
         self.splits = [float(n) for n in probes[0].splits]
-        growth = _Table([np.diff(np.log2(np.cumsum(probe.boxes))).tolist() for probe in probes], probes)
+        growth = _Table(
+            [np.diff(np.log2(np.cumsum(probe.boxes))).tolist() for probe in probes], probes, slows_down=True
+        )
         a_box = _Table([_ratios(probe.cells, probe.boxes) for probe in probes], probes)
         splits_a_box = _Table([_ratios(probe.splits, probe.boxes) for probe in probes], probes)
         for level in count(len(self.boxes)):
@@ -261,22 +264,34 @@ class _Layers:
 
 
 class _Table:
-    """Numbers by level and probe; what is not known follows from the level above and half the cells."""
+    """Numbers by level and probe, some of which are estimated from those of fewer cells."""
 
-    def __init__(self, columns: list[list[float]], probes: list[_Probe]) -> None:
+    def __init__(self, columns: list[list[float]], probes: list[_Probe], slows_down: bool = False) -> None:
         self.columns = columns
         self.is_complete = [probe.is_complete for probe in probes]
+        self.slows_down = slows_down
+        self.estimates: dict[tuple[int, int], float] = {}
 
     def at(self, level: int, probe: int) -> float:
         if level < 0 or probe >= len(self.columns):
             return 0.0
-        column = self.columns[probe]
-        if level < len(column):
-            return column[level]
+        if level < len(self.columns[probe]):
+            return self.columns[probe][level]
         if self.is_complete[probe]:
             return 0.0
+        if (level, probe) not in self.estimates:
+            self.estimates[level, probe] = self._estimate(level, probe)
+        return self.estimates[level, probe]
+
+    def _estimate(self, level: int, probe: int) -> float:
+        """Go on along the diagonal; or down the levels, where their fall slows down evenly, if that is less."""
         before, two_before = self.at(level - 1, probe + 1), self.at(level - 2, probe + 2)
-        return before * min(1.0, max(0.5, before / two_before)) if two_before > 0 else before
+        diagonal = before * min(1.0, max(0.5, before / two_before)) if two_before > 0 else before
+        above, two_above, three_above = (self.at(level - back, probe) for back in (1, 2, 3))
+        fall, fall_before = two_above - above, three_above - two_above
+        if self.slows_down and level > 2 and 0 < fall < fall_before:
+            return max(0.0, min(diagonal, above - max(0.0, 2 * fall - fall_before)))
+        return diagonal
 
 
 @dataclass(frozen=True)
