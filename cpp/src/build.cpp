@@ -20,7 +20,6 @@ namespace {
 
 constexpr std::size_t kBlockCells = std::size_t{1} << 20;
 constexpr std::size_t kMaxBoxes = kPending - 2;
-constexpr std::size_t kWatchEvery = 4096;   // boxes
 constexpr double kMaxWantedPairs = 0x1p29;  // of splits, if just that depth is asked for: about a minute for a sweep
 constexpr double kMaxFoldedPairs = 0x1p23;  // else: about a second
 constexpr double kManyCells = 64;           // for each split of a box
@@ -31,18 +30,6 @@ constexpr std::size_t kBytesBesides = 72;
 static_assert(kBytesBesides >= TableShard::kBytesPerBox);
 
 struct BytesExceeded : std::exception {};
-
-// The depth of the deepest tree.
-std::size_t height(const Graph& graph, Workers& workers) {
-  Array<std::uint32_t> heights(graph.n_boxes());
-  for (std::size_t box = graph.n_boxes(); box-- > 0;) {
-    if (box % kWatchEvery == 0) workers.watch();
-    for (std::size_t s = graph.first_split[box]; s < graph.last_split(box); ++s) {
-      heights[box] = std::max({heights[box], heights[graph.left[s]] + 1, heights[graph.right[s]] + 1});
-    }
-  }
-  return heights[0];
-}
 
 class Builder {
   // What is there before the boxes of a layer are expanded.
@@ -107,8 +94,6 @@ class Builder {
   void expand_batch();
   void place_chunks();
   void number_new_boxes(const Chunk& chunk, std::size_t worker);
-  void select_cells(std::span<const Cell> parent, const Test& test, bool is_left, Cell* selected) const;
-  void add_up(std::span<const Cell> box, double* statistics) const;
   void store_splits(const Chunk& chunk);
   FrontierBlock& block_for_new_boxes();
   std::size_t n_bytes(std::size_t n_boxes, std::size_t n_splits, std::size_t n_next_cells) const;
@@ -291,7 +276,7 @@ void Builder::finish() {
 
 // The depth limit of the family, if some tree would be deeper.
 std::optional<std::size_t> Builder::binding_depth() const {
-  return family_.max_depth && height(graph_, workers_) > *family_.max_depth ? family_.max_depth : std::nullopt;
+  return family_.max_depth && graph_.height(workers_) > *family_.max_depth ? family_.max_depth : std::nullopt;
 }
 
 void Builder::expand_batch() {
@@ -368,9 +353,9 @@ void Builder::number_new_boxes(const Chunk& chunk, std::size_t worker) {
         id_at_[chunk.first_position + child] = static_cast<BoxId>(id);
         *chunk.new_slots[child] = static_cast<BoxId>(id);
         graph_.n_cells[id] = chunk.n_cells(child);
-        select_cells(parent, chunk.splits[split].test, child == 2 * split, scratch);
+        select_cells(cells_, parent, chunk.splits[split].test, child == 2 * split, scratch);
         const std::span<const Cell> box(scratch, chunk.n_cells(child));
-        add_up(box, graph_.statistics.data() + id * cells_.n_statistics);
+        cells_.add_up(box, graph_.statistics.data() + id * cells_.n_statistics);
         if (keeps_cells_) {
           std::copy(box.begin(), box.end(), block.cells.data() + first_cell);
           first_cell += box.size();
@@ -380,24 +365,6 @@ void Builder::number_new_boxes(const Chunk& chunk, std::size_t worker) {
         if (parent.size() > kLargeBox) workers_.checkpoint(worker);
       }
     }
-  }
-}
-
-// Writes the cells of the parent that answer the test as told; one cell more may be overwritten behind them.
-void Builder::select_cells(std::span<const Cell> parent, const Test& test, bool is_left, Cell* selected) const {
-  const std::uint32_t first = test.first();
-  const std::uint32_t span = test.lower - first;
-  for (const Cell cell : parent) {  // without a branch: it would be mispredicted for every other cell
-    *selected = cell;
-    selected += (cells_.row(cell)[test.feature] - first <= span) == is_left ? 1 : 0;
-  }
-}
-
-void Builder::add_up(std::span<const Cell> box, double* statistics) const {
-  std::fill_n(statistics, cells_.n_statistics, 0.0);
-  for (const Cell cell : box) {
-    const double* added = cells_.statistics + cell * cells_.n_statistics;
-    for (std::size_t k = 0; k < cells_.n_statistics; ++k) statistics[k] += added[k];
   }
 }
 

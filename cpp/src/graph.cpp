@@ -26,6 +26,17 @@ std::size_t Graph::n_bytes() const {
   return n_boxes() * a_box + n_splits() * (2 * sizeof(BoxId) + tests.bytes_each());
 }
 
+std::size_t Graph::height(Workers& workers) const {
+  Array<std::uint32_t> heights(n_boxes());
+  for (std::size_t box = n_boxes(); box-- > 0;) {
+    if (box % kGrain == 0) workers.watch();
+    for (std::size_t split = first_split[box]; split < last_split(box); ++split) {
+      heights[box] = std::max({heights[box], heights[left[split]] + 1, heights[right[split]] + 1});
+    }
+  }
+  return heights[0];
+}
+
 Array<BoxId> Graph::boxes_by_size(Workers& workers) const {
   const std::size_t largest = n_cells[0];  // the root holds every cell
   std::vector<std::size_t> next(largest + 1, 0);

@@ -115,6 +115,17 @@ def format_bytes(n_bytes: int) -> str:
     return f"{n_bytes} bytes"
 
 
+def format_count(log_n: float) -> str:
+    """Write a number, given by its logarithm, for a person.
+
+    Examples
+    --------
+    >>> format_count(math.log(1234)), format_count(100.0)
+    ('1,234', '10^43.4')
+    """
+    return f"{round(math.exp(log_n)):,}" if log_n < math.log(1e6) else f"10^{log_n / math.log(10):.1f}"
+
+
 @contextmanager
 def within_memory() -> Iterator[None]:
     """Turn the MemoryError of numpy or of Python itself into ours.

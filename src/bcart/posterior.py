@@ -18,15 +18,15 @@ from bcart.grammar import Grammar
 from bcart.graph import Graph
 from bcart.grid import Grid
 from bcart.leaves import DirichletLeaf, LeafModel
-from bcart.limits import Limits
-from bcart.parse import FloatArray, RandomState, as_number, as_seed, as_whole, read_only
+from bcart.limits import Limits, format_count
+from bcart.mixtures import as_tail
+from bcart.parse import FloatArray, RandomState, as_seed, as_whole, read_only
 from bcart.priors import LeafCountPrior, TreePrior
 from bcart.routing import Routing
 from bcart.rows import Predictor, Rows, as_targets
 from bcart.tree import Tree
 
 _PRECISION = 1e-10  # of the probability beyond either end of an interval
-_MAX_LEVEL = 1 - 1e-9
 
 
 class Posterior:
@@ -218,7 +218,7 @@ class Posterior:
         (mean, within, noise), between = rows.moments(predictor)
         low, high = np.full_like(mean, np.nan), np.full_like(mean, np.nan)
         if level is not None:
-            tail = _as_tail(level)
+            tail = as_tail(level)
             for part, mixtures in rows.mixtures(predictor, _PRECISION * tail):
                 low[part], high[part] = mixtures.output_interval(tail)
         return Uncertainty(*(part[which] for part in (mean, low, high, between, within, noise)))
@@ -230,7 +230,7 @@ class Posterior:
         """
         if self.classes is not None:
             raise InvalidModelError("classes have no order, so there is no interval of them; use predict_proba")
-        tail = _as_tail(level)
+        tail = as_tail(level)
         rows, which = self._rows(X).distinct()
         interval = np.empty((len(rows), 2))
         for part, mixtures in rows.mixtures(predictor, _PRECISION * tail):
@@ -391,23 +391,10 @@ class Posterior:
         depth = "" if self.max_depth is None else f" up to depth {self.max_depth}"
         n_features = len(self.grid.feature_names)
         features = "1 feature" if n_features == 1 else f"{n_features} features"
+        is_quick = not self.graph.is_folded or "log_n_trees" in self.__dict__
+        n_trees = f"{format_count(self.log_n_trees)} " if is_quick else ""
         return (
-            f"<Posterior over all {_count(self.log_n_trees)} trees{depth} on {features} "
+            f"<Posterior over all {n_trees}trees{depth} on {features} "
             f"({self.graph.cells.n_cells:,} cells, {self.n_boxes:,} boxes, {self.n_splits:,} splits): "
             f"log evidence {self.log_evidence:.4f}, {self.prior}, {self.leaf}>"
         )
-
-
-def _as_tail(level: float) -> float:
-    """Return the probability on either side of a central interval."""
-    meaning = f"a probability between 0 and {_MAX_LEVEL}"
-    number = as_number(level, "level", meaning, above=0)
-    if number > _MAX_LEVEL:
-        raise InvalidModelError(f"level={level!r} must be {meaning}")
-    return (1 - number) / 2
-
-
-def _count(log_n: float) -> str:
-    if log_n < np.log(1e6):
-        return f"{round(np.exp(log_n)):,}"
-    return f"10^{log_n / np.log(10):.1f}"

@@ -1,9 +1,11 @@
 // What the engine sees of the data, and the family of trees it looks at.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <vector>
 
 namespace bcart {
@@ -27,6 +29,15 @@ struct Cells {
   std::vector<Kind> kinds;          // per feature
 
   const Code* row(Cell cell) const { return codes + cell * n_features; }
+
+  // Writes the sums of the statistics of some cells.
+  void add_up(std::span<const Cell> some, double* sums) const {
+    std::fill_n(sums, n_statistics, 0.0);
+    for (const Cell cell : some) {
+      const double* added = statistics + cell * n_statistics;
+      for (std::size_t k = 0; k < n_statistics; ++k) sums[k] += added[k];
+    }
+  }
 };
 
 struct Family {

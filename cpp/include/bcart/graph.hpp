@@ -78,6 +78,9 @@ struct Graph {
   // Where boxes have no listed split any more.
   std::optional<std::size_t> last_depth() const { return n_folded > 0 ? *max_depth - n_folded : max_depth; }
 
+  // The depth of the deepest tree.
+  std::size_t height(Workers& workers) const;
+
   // Calls visit(begin, end) for the boxes of each cell count, the largest first; or the smallest first.
   template <class Visit>
   void for_each_size(const Visit& visit) const {
