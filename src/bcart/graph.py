@@ -140,17 +140,17 @@ class Graph:
         )
         return build_graph(inside, replace(self.family, max_depth=1), folding="never")
 
-    def unfolded(self, n_jobs: int | None = None) -> Graph:
-        """Return the same trees with all splits listed; for small problems."""
+    def unfolded(self, max_bytes: int, n_jobs: int | None = None) -> Graph:
+        """Return the same trees with all splits listed, if that takes no more than `max_bytes`; for small problems."""
         family = replace(self.family, max_depth=self.max_depth)
-        limits = replace(self.limits, max_memory=max(1, self.limits.n_bytes - self.n_bytes), n_jobs=n_jobs)
+        limits = replace(self.limits, max_memory=max(1, max_bytes * 3 // 4), n_jobs=n_jobs)  # answers come on top
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DepthLimitedWarning)
             graph = build_graph(self.cells, family, limits, folding="never")
         if graph.max_depth is not None and graph.max_depth < (self.max_depth or 0):
             raise MemoryBudgetError(
-                f"listing all boxes of trees up to depth {self.max_depth} takes more than "
-                f"{format_bytes(limits.n_bytes)}; lower max_depth, or use fewer bins or features"
+                f"listing all boxes of trees up to depth {self.max_depth} takes more than the "
+                f"{format_bytes(max_bytes)} that are left; lower max_depth, or use fewer bins or features"
             )
         return graph
 

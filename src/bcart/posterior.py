@@ -171,7 +171,7 @@ class Posterior:
         A folded graph is unfolded for it.
         """
         if self.graph.is_folded:
-            return self._with(set(), graph=self.graph.unfolded(self._n_workers)).grammar()
+            return self._with(set(), graph=self.graph.unfolded(self._room, self._n_workers)).grammar()
         return Grammar(
             self.graph, self._routing, self._depths, self.prior, self._native_grammar("ensemble"), self._sums
         )

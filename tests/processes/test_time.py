@@ -3,6 +3,7 @@
 import pytest
 
 LATE = 0.3  # seconds
+LATE_SIGNAL = 1.0  # seconds: about 0.1 if no other process has the cores
 TRIES = 3  # another process may have the cores for a while; a limit that is not kept is missed every time
 
 DATA = {
@@ -76,4 +77,4 @@ def test_ctrl_c_ends_every_phase_at_once_and_leaves_the_process_healthy(watch, p
         interrupt_after=0.4,
     )
     assert report.told == {"ended": "KeyboardInterrupt", "next_fit_works": True}
-    assert report.points["end"].since_signal < 0.5
+    assert report.points["end"].since_signal < LATE_SIGNAL
