@@ -40,24 +40,24 @@ def compare(case: Case, memory: str) -> list[str] | None:
     """Return the line of a case, or None if its trees do not fit."""
     limits = bcart.Limits(case.memory or memory, n_jobs=2)
     cells, _, _ = cells_of(case)
-    family, seen = bcart.Family(case.max_depth), [0]
+    family = bcart.Family(case.max_depth)
     start = time.perf_counter()
     cost = predict_cost(cells, family, limits)
     probe = time.perf_counter() - start
     start = time.perf_counter()
-    graph = bcart.build_graph(cells, family, limits, lambda progress: seen.append(progress.n_bytes))
+    graph = bcart.build_graph(cells, family, limits)
     bcart.Posterior(graph, n_jobs=2).log_score  # noqa: B018 - a sweep, which is part of the prediction
     seconds = time.perf_counter() - start
     if graph.core.ending.name not in ("COMPLETE", "MAX_DEPTH"):
         return None
     predicted = cost.folded[-1] if graph.is_folded else cost.all_trees
-    return [case.name + (" (folded)" if graph.is_folded else ""), *line_of(graph, predicted, seconds, probe, max(seen))]
+    return [case.name + (" (folded)" if graph.is_folded else ""), *line_of(graph, predicted, seconds, probe)]
 
 
-def line_of(graph: bcart.Graph, cost: Cost, seconds: float, probe: float, n_bytes: int) -> list[str]:
+def line_of(graph: bcart.Graph, cost: Cost, seconds: float, probe: float) -> list[str]:
     """Return counts beside predictions; boxes of a fold are those that it stands for, which nobody counted."""
     boxes = "" if graph.is_folded else f"{graph.n_boxes:,}"
-    mega = max(n_bytes, graph.n_bytes) / 1e6
+    mega = graph.core.n_bytes_counted / 1e6
     return [
         boxes, f"{cost.n_boxes:,.0f}", "" if graph.is_folded else f"{cost.n_boxes / graph.n_boxes:.2f}",
         f"{mega:.1f}", f"{cost.n_bytes / 1e6:.1f}", f"{cost.n_bytes / 1e6 / mega:.2f}",

@@ -184,6 +184,7 @@ void Builder::end_at(std::size_t depth, Ending ending) {
 
 void Builder::fold_at(std::size_t depth, Ending ending) {
   end_at(depth, ending);
+  graph_.n_bytes_counted += fold_bytes(cells_);
   graph_.max_depth = depth + kFoldedLevels;
   graph_.n_folded = kFoldedLevels;
 }
@@ -316,6 +317,7 @@ void Builder::place_chunks() {
   progress_.n_expanded = n_expanded_ - first_of_layer_;
   progress_.n_bytes = n_bytes(n_boxes, n_splits, n_next_cells_);
   if (progress_.n_bytes > limits_.max_bytes) throw BytesExceeded();
+  graph_.n_bytes_counted = std::max(graph_.n_bytes_counted, progress_.n_bytes);
   if (n_boxes > kMaxBoxes) throw std::bad_alloc();
   id_at_.resize(batch_->n_children());
   if (keeps_cells_) {

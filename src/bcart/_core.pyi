@@ -76,6 +76,9 @@ class Graph:
     def n_splits_to(self) -> list[int]: ...
 
     @property
+    def n_bytes_counted(self) -> int: ...
+
+    @property
     def n_boxes_found(self) -> int: ...
 
     @property

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
 from typing import Any
@@ -29,6 +29,7 @@ _PROBES = 7  # at most: each has half the cells of the one before
 _NO_GROWTH = 0.004  # of the logarithm to base 2 of the number of boxes: there are no deeper trees worth speaking of
 _MOST_LEVELS = 64
 _MOST_CLASSES = 100
+_LARGE_BOX = 64  # cells
 _BYTES_BESIDES = 72  # of each box, as in the core
 _SECONDS_A_PAIR = 1e-7  # of splits in the fold
 
@@ -249,7 +250,7 @@ class _Layers:
             (a + b for a, b in zip(self.cells[: depth + 1], [*self.cells[1:depth], 0.0], strict=False)), default=0
         )
         a_box = 16 + 8 * cells.statistics.shape[1] + _BYTES_BESIDES
-        seconds = rate.a_split * splits + rate.a_cell * sum(self.cells[:depth])
+        seconds = rate.a_split * splits + rate.a_cell * _cells_of_large_boxes(self.cells[:depth], self.boxes)
         is_known = depth < self.n_known or self.is_complete
         return Cost(depth, _whole(boxes, is_known), _whole(splits, is_known), boxes * a_box + 10 * splits + 4 * held,
                     seconds, is_known)  # fmt: skip
@@ -259,8 +260,8 @@ class _Layers:
         listed = self.cost(depth, cells, rate)
         pairs = self.splits[depth] * self.splits[depth] / max(1.0, self.boxes[depth])
         seconds = listed.seconds + _SECONDS_A_PAIR * pairs / n_workers
-        seconds += rate.a_cell * self.cells[depth] * cells.codes.shape[1]
-        return replace(unfolded, n_bytes=listed.n_bytes + _fold_bytes(cells), seconds=seconds)
+        n_bytes = listed.n_bytes + 4 * self.cells[depth] + _fold_bytes(cells)
+        return replace(unfolded, n_bytes=n_bytes, seconds=seconds)
 
 
 class _Table:
@@ -302,9 +303,15 @@ class _Rate:
 
 def _seconds_of(probes: list[_Probe]) -> _Rate:
     """Share out the seconds of the probes between splits and cells."""
-    work = np.array([[sum(probe.splits), sum(probe.cells[: len(probe.splits)])] for probe in probes], dtype=np.float64)
+    large = [_cells_of_large_boxes(probe.cells[: len(probe.splits)], probe.boxes) for probe in probes]
+    work = np.column_stack([[sum(probe.splits) for probe in probes], large]).astype(np.float64)
     (a_split, a_cell), _ = nnls(work, np.array([probe.seconds for probe in probes]))
     return _Rate(max(float(a_split), 1e-8), float(a_cell))
+
+
+def _cells_of_large_boxes(cells: Sequence[float], boxes: Sequence[float]) -> float:
+    """Count the cells in layers of large boxes, where reading them takes more time than the splits."""
+    return sum(n for n, n_boxes in zip(cells, boxes, strict=False) if n > _LARGE_BOX * n_boxes)
 
 
 def _fold_bytes(cells: Cells) -> int:
