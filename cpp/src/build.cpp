@@ -223,7 +223,7 @@ bool Builder::is_foldable(std::size_t depth) const {
 
 // Whether the last two layers would surely take too much memory; or would have to read far more cells than there are
 // splits, which a fold reads less often. A box of depth t can be reached in about t orders of its last split and those
-// above it, so that one in t children is new; and there are about half as many splits as there may be.
+// above it, so that one in t children is new.
 bool Builder::is_better_folded(std::size_t depth) const {
   if (depth + kFoldedLevels != family_.max_depth || !is_foldable(depth)) return false;
   if (limits_.folding != Folding::automatic) return limits_.folding == Folding::always;
@@ -231,7 +231,7 @@ bool Builder::is_better_folded(std::size_t depth) const {
   const double n_last_splits = 2 * n_possible(depth, 2) / static_cast<double>(depth + 1);
   const double n_last_boxes = 2 * n_last_splits / static_cast<double>(depth + 2);
   return n_last_splits * static_cast<double>(bytes_a_split()) + n_last_boxes * static_cast<double>(bytes_a_box()) >
-         2 * static_cast<double>(limits_.max_bytes);
+         static_cast<double>(limits_.max_bytes);
 }
 
 void Builder::expand_blocks() {
