@@ -87,8 +87,6 @@ void bind_grammar(nb::module_& module) {
       .def_prop_ro(
           "log_weight", [](const Derivations& d) { return view(d.log_weight.data(), d.log_weight.size()); }, internal)
       .def_prop_ro(
-          "box", [](const Derivations& d) { return view(d.box.data(), d.box.size()); }, internal)
-      .def_prop_ro(
           "statistics", [](const Derivations& d) { return view(d.statistics.data(), d.statistics.size()); }, internal)
       .def_prop_ro(
           "test", [](const Derivations& d) { return view(d.test.data(), d.box.size()); }, internal)

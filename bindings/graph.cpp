@@ -48,12 +48,6 @@ void make_fold(Fold* self, const Graph& graph, const Input<Code, 2>& codes, cons
   new (self) Fold(graph, cells, {graph.max_depth, min_samples_leaf, min_samples_split});
 }
 
-std::vector<Cell> cells_of(const Fold& fold, std::size_t box) {
-  std::vector<Cell> cells;
-  fold.find_cells(box, cells);
-  return cells;
-}
-
 template <class T>
 Array<T> copy(const T* data, std::size_t size) {
   Array<T> array(size);
@@ -148,7 +142,6 @@ void bind_graph(nb::module_& module) {
       .def_prop_ro("n_cells_to", [](const Graph& graph) { return graph.n_cells_to; })
       .def_prop_ro("n_splits_to", [](const Graph& graph) { return graph.n_splits_to; })
       .def_prop_ro("n_bytes_counted", [](const Graph& graph) { return graph.n_bytes_counted; })
-      .def_prop_ro("n_boxes_found", [](const Graph& graph) { return graph.n_boxes_found; })
       .def_prop_ro("ending", [](const Graph& graph) { return graph.ending; })
       .def_prop_ro(
           "first_split", [](const Graph& g) { return view(g.first_split.data(), g.n_boxes()); }, internal)
@@ -173,8 +166,7 @@ void bind_graph(nb::module_& module) {
   nb::class_<Fold>(module, "Fold")
       .def("__init__", &make_fold, "graph"_a, "codes"_a, "statistics"_a, "weights"_a, "min_samples_leaf"_a,
            "min_samples_split"_a, nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(), nb::keep_alive<1, 4>(),
-           nb::keep_alive<1, 5>())
-      .def("cells_of", &cells_of, "box"_a);
+           nb::keep_alive<1, 5>());
 }
 
 }  // namespace bcart::bindings

@@ -198,25 +198,6 @@ def test_huge_counts_keep_thirteen_digits(size):
     assert posterior.map_tree().n_leaves == 2
 
 
-def test_with_weights_beyond_rounding_a_probability_is_still_one():
-    """The log score is about -1e29 there, and log(2) is nothing beside it."""
-    rows, weights = np.array([[0.0]] * 5 + [[np.nan]]), [1e29] * 5 + [1.0]
-    posterior = fit(rows, [0, 0, 0, 0, 1, 0], weights).posterior_
-    log_predictive = posterior.log_predictive([[0.0], [0.0]], [0, 1])
-    np.testing.assert_allclose(np.exp(log_predictive), posterior.predict_proba([[0.0]])[0], rtol=1e-9)
-
-
-@pytest.mark.parametrize("predictor", ["ensemble", "map"])
-def test_intervals_reach_as_far_as_targets_do(predictor):
-    def sure(far):
-        model = bcart.BayesianTreeRegressor(n_jobs=1, predictor=predictor)
-        return model.fit([[0], [0], [0], [1]], [0.0, 0.0, 0.0, far]).uncertainty([[0], [1]], level=0.5)
-
-    near, far = sure(1.0), sure(1e140)
-    np.testing.assert_allclose(far.low, 1e140 * near.low, rtol=1e-6, atol=1e131)
-    np.testing.assert_allclose(far.high, 1e140 * near.high, rtol=1e-6, atol=1e131)
-
-
 # Models
 
 

@@ -264,3 +264,23 @@ def test_targets_of_unknown_classes_and_of_other_lengths_are_refused():
 def test_no_variance_is_negative_where_trees_all_but_agree():
     model = bcart.BayesianTreeClassifier(n_jobs=1).fit([[0.0], [np.nan]], [0, 1], [1.0, 1e29])
     assert (model.uncertainty([[0.0]]).between_trees >= 0).all()
+
+
+def test_with_weights_beyond_rounding_a_probability_is_still_one():
+    """The log score is about -1e29 there, and log(2) is nothing beside it."""
+    rows, weights = np.array([[0.0]] * 5 + [[np.nan]]), [1e29] * 5 + [1.0]
+    model = bcart.BayesianTreeClassifier(n_jobs=1).fit(rows, [0, 0, 0, 0, 1, 0], weights)
+    posterior = model.posterior_
+    log_predictive = posterior.log_predictive([[0.0], [0.0]], [0, 1])
+    np.testing.assert_allclose(np.exp(log_predictive), posterior.predict_proba([[0.0]])[0], rtol=1e-9)
+
+
+@pytest.mark.parametrize("predictor", ["ensemble", "map"])
+def test_intervals_reach_as_far_as_targets_do(predictor):
+    def sure(far):
+        model = bcart.BayesianTreeRegressor(n_jobs=1, predictor=predictor)
+        return model.fit([[0], [0], [0], [1]], [0.0, 0.0, 0.0, far]).uncertainty([[0], [1]], level=0.5)
+
+    near, far = sure(1.0), sure(1e140)
+    np.testing.assert_allclose(far.low, 1e140 * near.low, rtol=1e-6, atol=1e131)
+    np.testing.assert_allclose(far.high, 1e140 * near.high, rtol=1e-6, atol=1e131)

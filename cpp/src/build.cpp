@@ -178,7 +178,6 @@ Ending Builder::expand_layer(std::size_t depth) {
 void Builder::end_at(std::size_t depth, Ending ending) {
   graph_.ending = ending;
   graph_.max_depth = depth;
-  graph_.n_boxes_found = std::max(progress_.n_boxes, graph_.n_boxes());
   shrink_to(depth);
 }
 

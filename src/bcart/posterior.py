@@ -316,12 +316,12 @@ class Posterior:
 
     @cached_property
     def _sums(self) -> FloatArray:
-        self._make_room(self._depths.n_places, but_for={"_log_leaf"})
+        self._make_room(self._depths.n_places)
         return np.asarray(_core.sweep_log_sum(*self._parts, self._log_leaf, self._n_workers))
 
     @cached_property
     def _maxima(self) -> FloatArray:
-        self._make_room(self._depths.n_places, but_for={"_log_leaf"})
+        self._make_room(self._depths.n_places)
         return np.asarray(_core.sweep_maximum(*self._parts, self._log_leaf, self._n_workers))
 
     @property
@@ -352,15 +352,14 @@ class Posterior:
     def _rows(self, X: Any) -> Rows:
         positions = self._routing.positions(X, self._n_workers)
         parts = self.graph, self.leaf, self._routing, self._native_grammar, self._weights_of_boxes
-        self._native_grammar("ensemble")
-        return Rows(positions, *parts, self._n_workers, self._room)
+        return Rows(positions, *parts, self._n_workers, lambda: self._room)
 
     def _weights_of_boxes(self) -> FloatArray:
         return self._box_weights
 
     @cached_property
     def _box_weights(self) -> FloatArray:
-        self._make_room(self.n_boxes, but_for={"_log_leaf", "_sums"})
+        self._make_room(self.n_boxes)
         return np.ascontiguousarray(self.leaf.n_rows(self.graph.core.statistics))
 
     @property
@@ -371,10 +370,10 @@ class Posterior:
         held += self._depths.n_bytes if "_depths" in self.__dict__ else 0
         return max(0, self.graph.limits.n_bytes - held)
 
-    def _make_room(self, n_values: int, but_for: set[str]) -> None:
-        """Forget what can be computed again, until there is room for an array."""
-        for name in ("_box_weights", "_maxima", "_sums"):
-            if 8 * n_values > self._room and name not in but_for:
+    def _make_room(self, n_values: int) -> None:
+        """Forget sweeps, which can be repeated, until there is room for an array."""
+        for name in ("_maxima", "_sums"):
+            if 8 * n_values > self._room:
                 self.__dict__.pop(name, None)
 
     def _with(self, kept: set[str], **changes: Any) -> Posterior:

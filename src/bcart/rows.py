@@ -39,8 +39,8 @@ class Rows:
     box_weights : callable
         Returns the weight of each box.
     n_workers : int
-    max_bytes : int
-        What predictions may take.
+    room : callable
+        Returns how many bytes predictions may take; asked when the grammar is there.
     """
 
     positions: Positions
@@ -50,7 +50,7 @@ class Rows:
     grammar_for: Callable[[Predictor], _core.Grammar]
     box_weights: Callable[[], FloatArray]
     n_workers: int
-    max_bytes: int
+    room: Callable[[], int]
 
     def __len__(self) -> int:
         return len(self.positions)
@@ -67,7 +67,7 @@ class Rows:
         if predictor == "map":
             moments = self.leaf.moments(self._as_rows(queries.walk_best(grammar, self.n_workers)))
             return moments, np.zeros_like(moments.mean)
-        flat = queries.respond(grammar, self.leaf.core, self.max_bytes, self.n_workers)
+        flat = queries.respond(grammar, self.leaf.core, self.room(), self.n_workers)
         mean, between, within, noise = (np.asarray(part).reshape(-1, self.leaf.n_outputs) for part in flat)
         return Moments(mean + self.leaf.offset, within, noise), between
 
@@ -85,7 +85,7 @@ class Rows:
             if predictor == "map":
                 parts: list[Any] = [np.arange(1, n + 1), queries.walk_best(grammar, self.n_workers), np.ones(n)]
             else:
-                parts = list(queries.mixtures(grammar, may_lose / 2, self.max_bytes // 2, self.n_workers))
+                parts = list(queries.mixtures(grammar, may_lose / 2, self.room() // 2, self.n_workers))
             ends, statistics, weights = (np.asarray(part) for part in parts)
             leaves = Mixtures(ends.astype(np.intp), self._as_rows(statistics), weights, self.leaf)
             yield rows, leaves.without(may_lose / 2)
@@ -93,7 +93,7 @@ class Rows:
 
     @property
     def _leaves_at_once(self) -> int:
-        return min(LEAVES_AT_ONCE, self.max_bytes // (2 * _BYTES_A_LEAF))
+        return min(LEAVES_AT_ONCE, self.room() // (2 * _BYTES_A_LEAF))
 
     def walk_randomly(self, n: int, seed: int) -> tuple[npt.NDArray[np.int64], FloatArray, FloatArray]:
         """Return the leaf of each row in each of n random trees, its statistics, and a uniform random number."""

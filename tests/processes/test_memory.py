@@ -80,8 +80,8 @@ PHASES = {
     "pickling by joblib": "joblib.dump(model, 'joblib')",
 }
 
-# There may be no room for what was not foreseen when the graph was built.
-MAY_FAIL = {"grammar": ["MemoryBudgetError"], "sweep over depths": ["MemoryBudgetError"]}
+# The grammar of a folded graph lists its boxes after all, for which there may be no room.
+MAY_FAIL = {"grammar": ["MemoryBudgetError"]}
 
 ALL_PHASES = """
     import joblib, tempfile

@@ -3,7 +3,7 @@
 import pytest
 
 LATE = 0.3  # seconds
-LATE_SIGNAL = 1.0  # seconds: about 0.1 if no other process has the cores
+LATE_SIGNAL = 0.5  # seconds
 TRIES = 3  # another process may have the cores for a while; a limit that is not kept is missed every time
 
 DATA = {
@@ -62,19 +62,22 @@ PHASES = {
 @pytest.mark.parametrize("phase", PHASES)
 def test_ctrl_c_ends_every_phase_at_once_and_leaves_the_process_healthy(watch, phase):
     setup, code = PHASES[phase]
-    report = watch(
-        f"""
-        {SETUPS[setup]}
-        point("start")
-        try:
-            {code}
-            ended = None
-        except KeyboardInterrupt:
-            ended = "KeyboardInterrupt"
-        point("end")
-        tell(ended=ended, next_fit_works=small_fit_works())
-        """,
-        interrupt_after=0.4,
-    )
-    assert report.told == {"ended": "KeyboardInterrupt", "next_fit_works": True}
-    assert report.points["end"].since_signal < LATE_SIGNAL
+    late = []
+    while len(late) < TRIES and (not late or late[-1] >= LATE_SIGNAL):
+        report = watch(
+            f"""
+            {SETUPS[setup]}  # try {len(late)}
+            point("start")
+            try:
+                {code}
+                ended = None
+            except KeyboardInterrupt:
+                ended = "KeyboardInterrupt"
+            point("end")
+            tell(ended=ended, next_fit_works=small_fit_works())
+            """,
+            interrupt_after=0.4,
+        )
+        assert report.told == {"ended": "KeyboardInterrupt", "next_fit_works": True}
+        late.append(report.points["end"].since_signal)
+    assert late[-1] < LATE_SIGNAL
