@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.stats import beta
 
 import bcart
 from bcart import InvalidDataError, InvalidModelError, Tree
@@ -284,3 +285,25 @@ def test_copies_are_equal_and_predict_alike(duplicate):
 def test_rows_that_make_no_sense_are_refused(rows, said):
     with pytest.raises(InvalidDataError, match=said):
         make().predict(rows)
+
+
+def test_intervals_are_quantiles_of_what_a_leaf_believes():
+    tree = make(leaf=bcart.DirichletLeaf((1.0, 1.0)))
+    low, high = tree.interval(0.9)
+    counts = np.array(HAND["statistics"]) + 1
+    np.testing.assert_allclose(low[:, 1], beta.ppf(0.05, counts[:, 1], counts[:, 0]))
+    np.testing.assert_allclose(high[:, 0], beta.ppf(0.95, counts[:, 0], counts[:, 1]))
+
+
+def test_intervals_of_the_best_tree_are_those_of_predictions_by_it():
+    X = np.arange(40.0)[:, None]
+    posterior = bcart.BayesianTreeRegressor().fit(X, 1000 + X[:, 0] // 10 + np.sin(X[:, 0])).posterior_
+    tree, sure = posterior.map_tree(), posterior.uncertainty(X, predictor="map")
+    low, high = tree.interval()
+    np.testing.assert_allclose(low[tree.apply(X)], sure.low)
+    np.testing.assert_allclose(high[tree.apply(X)], sure.high)
+
+
+def test_a_tree_made_by_hand_is_not_sure_of_anything():
+    with pytest.raises(InvalidModelError, match="no leaf model"):
+        make().interval()

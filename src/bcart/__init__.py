@@ -8,6 +8,7 @@ from bcart.cost import Cost, CostEstimate, estimate_cost
 from bcart.errors import (
     BcartError,
     DepthLimitedWarning,
+    FormatError,
     InternalError,
     InvalidDataError,
     InvalidModelError,
@@ -39,6 +40,7 @@ __all__ = [
     "DepthLimitedWarning",
     "DirichletLeaf",
     "Family",
+    "FormatError",
     "Grammar",
     "Graph",
     "Grid",

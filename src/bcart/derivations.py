@@ -42,6 +42,7 @@ class TreeMaker:
                 classes=self.classes,
                 categories=self.routing.grid.categories,
                 log_probability=log_weight - self.log_score,
+                leaf=self.leaf,
             )
             begin = end
 

@@ -75,6 +75,16 @@ class TimeBudgetError(BcartError, TimeoutError):
     """
 
 
+class FormatError(BcartError, ValueError):
+    """A file is not what it should be: damaged, cut short, of a newer version, or not one of ours.
+
+    Examples
+    --------
+    >>> issubclass(FormatError, BcartError)
+    True
+    """
+
+
 class InternalError(BcartError, RuntimeError):
     """An invariant of bcart itself is broken; please report it.
 

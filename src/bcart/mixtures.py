@@ -9,13 +9,11 @@ import numpy as np
 import numpy.typing as npt
 
 from bcart.cached import cached_property
-from bcart.errors import InvalidModelError
 from bcart.leaves import LeafModel
-from bcart.parse import FloatArray, as_number
+from bcart.parse import FloatArray
 
 _COARSE = 1e-5  # of the probability beyond a quantile: may be left out to find its neighbourhood
 _CLOSE = 1e-13  # of the interval that a quantile is looked for in, if it can be negative
-_MAX_LEVEL = 1 - 1e-9  # of intervals
 LEAVES_AT_ONCE = 2_000_000  # that are held in memory
 _MAX_STEPS = 100
 _ROUNDING = 1e-12
@@ -191,12 +189,3 @@ def _interpolated_share(
         ) * value_b / (value_c - value_b)
         is_trusted = (phi**2 < xi) & ((1 - phi) ** 2 < 1 - xi) & np.isfinite(share)
     return np.where(is_trusted, share, 0.5)
-
-
-def as_tail(level: float) -> float:
-    """Return the probability on either side of a central interval."""
-    meaning = f"a probability between 0 and {_MAX_LEVEL}"
-    number = as_number(level, "level", meaning, above=0)
-    if number > _MAX_LEVEL:
-        raise InvalidModelError(f"level={level!r} must be {meaning}")
-    return (1 - number) / 2

@@ -14,6 +14,8 @@ from bcart.errors import InvalidDataError, InvalidModelError
 FloatArray = npt.NDArray[np.float64]
 RandomState = int | np.integer | np.random.Generator | np.random.RandomState | None
 
+_MAX_LEVEL = 1 - 1e-9  # of intervals
+
 
 def as_floats(values: npt.ArrayLike, name: str, *, copy: bool = True) -> FloatArray:
     """Return a contiguous array of floats, a new one unless `copy` is false."""
@@ -83,3 +85,12 @@ def as_seed(random_state: RandomState) -> int:
 def name_features(n_features: int, names: Sequence[str] | None) -> tuple[str, ...]:
     """Return the given names as text, or ``x0, x1, ...``."""
     return tuple(f"x{i}" for i in range(n_features)) if names is None else tuple(str(name) for name in names)
+
+
+def as_tail(level: float) -> float:
+    """Return the probability on either side of a central interval."""
+    meaning = f"a probability between 0 and {_MAX_LEVEL}"
+    number = as_number(level, "level", meaning, above=0)
+    if number > _MAX_LEVEL:
+        raise InvalidModelError(f"level={level!r} must be {meaning}")
+    return (1 - number) / 2

@@ -19,8 +19,7 @@ from bcart.graph import Graph
 from bcart.grid import Grid
 from bcart.leaves import DirichletLeaf, LeafModel
 from bcart.limits import Limits, format_count
-from bcart.mixtures import as_tail
-from bcart.parse import FloatArray, RandomState, as_seed, as_whole, read_only
+from bcart.parse import FloatArray, RandomState, as_seed, as_tail, as_whole, read_only
 from bcart.priors import LeafCountPrior, TreePrior
 from bcart.routing import Routing
 from bcart.rows import Predictor, Rows, as_targets

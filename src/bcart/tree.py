@@ -11,7 +11,8 @@ import numpy.typing as npt
 
 from bcart.cached import cached_property
 from bcart.errors import InvalidModelError
-from bcart.parse import FloatArray, read_only
+from bcart.leaves import LeafModel
+from bcart.parse import FloatArray, as_tail, read_only
 from bcart.tables import Labels, as_numbers
 
 IntArray = npt.NDArray[np.int32]
@@ -57,6 +58,8 @@ class Tree:
         Standard deviation of the target that a node would predict, for regression.
     log_probability : float
         Log posterior probability of the tree under the posterior it came from.
+    leaf : LeafModel or None
+        The model that made `predictive` of `statistics`, if it is known: it tells how sure a node is, see `interval`.
 
     Notes
     -----
@@ -91,6 +94,7 @@ class Tree:
     n_rows: FloatArray = _NOT_GIVEN
     std: FloatArray = _NOT_GIVEN
     log_probability: float = float("nan")
+    leaf: LeafModel | None = None
 
     def __post_init__(self) -> None:
         n_nodes = len(self.feature)
@@ -176,6 +180,22 @@ class Tree:
         """Return the most probable class of each row, the first of equals; or the expected target."""
         predictive = self.predictive[self.apply(X)]
         return predictive[:, 0] if self.classes is None else np.asarray(self.classes[np.argmax(predictive, axis=1)])
+
+    def interval(self, level: float = 0.95) -> tuple[FloatArray, FloatArray]:
+        """Return the ends of the central credible intervals of what each node predicts, were it a leaf.
+
+        Two arrays of shape (n_nodes, n_outputs): of the probability of each class, or of the expected target. They hold
+        if this tree is the right one; `Posterior.uncertainty` averages over all trees.
+        """
+        if self.leaf is None:
+            raise InvalidModelError("a tree made by hand has no leaf model; give it one (leaf=) to ask for intervals")
+        tail = as_tail(level)
+        outputs = range(self.leaf.n_outputs)
+        low, high = (
+            np.column_stack([self.leaf.output_quantile(end, self.statistics, output) for output in outputs])
+            for end in (tail, 1 - tail)
+        )
+        return low, high
 
     @cached_property
     def _structure(self) -> tuple[bytes, ...]:

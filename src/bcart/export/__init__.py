@@ -1,0 +1,1 @@
+"""A tree, written in the language of the place where it is needed."""
