@@ -25,6 +25,7 @@ from bcart.limits import Limits
 from bcart.listing import Family
 from bcart.posterior import Posterior
 from bcart.priors import DepthDecayPrior, LeafCountPrior, TreePrior
+from bcart.storage import SavedModel, load_model, save_model
 from bcart.tree import Tree
 
 __version__ = _version("bcart")
@@ -58,6 +59,7 @@ __all__ = [
     "Posterior",
     "Progress",
     "Rule",
+    "SavedModel",
     "Symbol",
     "Terminal",
     "TimeBudgetError",
@@ -66,4 +68,6 @@ __all__ = [
     "Uncertainty",
     "build_graph",
     "estimate_cost",
+    "load_model",
+    "save_model",
 ]

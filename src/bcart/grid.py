@@ -70,6 +70,8 @@ class Grid:
         parts = (self.lowest, self.highest, self.categories, self.has_missing)
         if any(len(part) != n_features for part in parts):
             raise InvalidModelError("a grid needs the lowest and highest values of the bins of each named feature")
+        for bins in zip(self.feature_names, self.lowest, self.highest, self.categories, strict=True):
+            _check_bins(*bins)
 
     @classmethod
     def from_data(
@@ -219,6 +221,17 @@ class Grid:
             if not np.array_equal(is_left[bins >= 0], self.lowest[feature][known] < threshold):
                 return None
         return np.where(bins < 0, missing_left, is_left)
+
+
+def _check_bins(name: str, lowest: FloatArray, highest: FloatArray, labels: Labels | None) -> None:
+    ends = np.column_stack([lowest, highest]).ravel() if lowest.shape == highest.shape else np.empty(0)
+    is_ascending = np.isfinite(ends).all() and (np.diff(ends) >= 0).all() and (highest[:-1] < lowest[1:]).all()
+    if lowest.ndim != 1 or lowest.shape != highest.shape or not is_ascending or len(lowest) > MAX_BINS:
+        raise InvalidModelError(
+            f"the bins of {name!r} must be at most {MAX_BINS}, one above the other, of finite values"
+        )
+    if labels is not None and len(labels) != len(lowest):
+        raise InvalidModelError(f"{name!r} has {len(labels)} labels, but {len(lowest)} bins; it needs one a label")
 
 
 def _uniform_bounds(

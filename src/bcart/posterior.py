@@ -12,6 +12,7 @@ import numpy.typing as npt
 from bcart import _core
 from bcart.answers import Paths, Uncertainty
 from bcart.cached import cached_property
+from bcart.cells import Cells
 from bcart.derivations import TreeMaker, log_weight
 from bcart.errors import InternalError, InvalidDataError, InvalidModelError
 from bcart.grammar import Grammar
@@ -78,20 +79,7 @@ class Posterior:
             classes = np.arange(n_statistics)
         self.classes = None if classes is None else read_only(classes)
         self.n_jobs = n_jobs
-        self._check_parts()
-
-    def _check_parts(self) -> None:
-        cells, n_statistics = self.graph.cells, self.graph.cells.statistics.shape[1]
-        n_classes = None if self.classes is None else len(self.classes)
-        if self.leaf.n_statistics != n_statistics or n_classes not in (None, self.leaf.n_outputs):
-            raise InvalidModelError(
-                f"the cells have {n_statistics} statistics, but {self.leaf} has {self.leaf.n_statistics}"
-                + ("" if n_classes is None else f" and there are {n_classes} classes")
-            )
-        if len(self.grid.n_bins) != len(cells.n_bins) or (self.grid.n_bins < np.array(cells.n_bins)).any():
-            raise InvalidModelError(f"the grid has bins {self.grid.n_bins}, but the cells need {cells.n_bins}")
-        if self.grid.kinds != cells.kinds:
-            raise InvalidModelError(f"the grid's features are {self.grid.kinds}, but those of the cells {cells.kinds}")
+        check_parts(graph.cells, self.grid, self.leaf, self.classes)
 
     # -- numbers ------------------------------------------------------------------------------------------------------
 
@@ -396,3 +384,17 @@ class Posterior:
             f"({self.graph.cells.n_cells:,} cells, {self.n_boxes:,} boxes, {self.n_splits:,} splits): "
             f"log evidence {self.log_evidence:.4f}, {self.prior}, {self.leaf}>"
         )
+
+
+def check_parts(cells: Cells, grid: Grid, leaf: LeafModel, classes: npt.NDArray[Any] | None) -> None:
+    """Raise `InvalidModelError` if parts do not belong together."""
+    n_statistics, n_classes = cells.statistics.shape[1], None if classes is None else len(classes)
+    if leaf.n_statistics != n_statistics or n_classes not in (None, leaf.n_outputs):
+        raise InvalidModelError(
+            f"the cells have {n_statistics} statistics, but {leaf} has {leaf.n_statistics}"
+            + ("" if n_classes is None else f" and there are {n_classes} classes")
+        )
+    if len(grid.n_bins) != len(cells.n_bins) or (np.array(grid.n_bins) < np.array(cells.n_bins)).any():
+        raise InvalidModelError(f"the grid has bins {grid.n_bins}, but the cells need {cells.n_bins}")
+    if grid.kinds != cells.kinds:
+        raise InvalidModelError(f"the grid's features are {grid.kinds}, but those of the cells {cells.kinds}")

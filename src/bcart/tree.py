@@ -118,22 +118,34 @@ class Tree:
         return tree
 
     def _check_shape(self) -> None:
-        n_nodes = len(self.feature)
-        is_split = self.feature >= 0
-        nodes = np.arange(n_nodes)
+        n_nodes, n_features = len(self.feature), len(self.feature_names)
         n_outputs = self.predictive.shape[-1] if self.classes is None else len(self.classes)
         if (
             n_nodes == 0
             or any(len(getattr(self, name)) != n_nodes for name in _ARRAYS)
             or self.statistics.ndim != 2
             or self.predictive.shape != (n_nodes, n_outputs)
-            or len(self.categories) != len(self.feature_names)
-            or (self.feature >= len(self.feature_names)).any()
-            or (self.left[is_split] != nodes[is_split] + 1).any()
-            or (self.right[is_split] <= self.left[is_split]).any()
-            or (self.right[is_split] >= n_nodes).any()
+            or len(self.categories) != n_features
+            or not ((self.feature >= NO_CHILD) & (self.feature < n_features)).all()
+            or not self._is_preorder()
         ):
             raise InvalidModelError("the arrays of a tree must describe its nodes in preorder, one entry a node")
+        n_labels = np.array([0 if labels is None else len(labels) for labels in self.categories])
+        is_split, asks = self.feature >= 0, self.category >= 0
+        if (asks & (~is_split | (self.category >= n_labels[self.feature]))).any():
+            raise InvalidModelError("a node of a tree asks for a label that its feature does not have")
+        if (is_split & ~asks & np.isnan(self.threshold)).any():
+            raise InvalidModelError("a node of a tree has neither a threshold nor a label to ask for")
+
+    def _is_preorder(self) -> bool:
+        """Tell whether each subtree ends where the next one begins, and that of the root with the last node."""
+        end = np.arange(1, self.n_nodes + 1).tolist()
+        left, right = self.left.tolist(), self.right.tolist()
+        for node in reversed(np.flatnonzero(self.feature >= 0).tolist()):
+            if not (left[node] == node + 1 < right[node] < self.n_nodes) or end[node + 1] != right[node]:
+                return False
+            end[node] = end[right[node]]
+        return bool(end[0] == self.n_nodes)
 
     @property
     def n_nodes(self) -> int:

@@ -11,7 +11,7 @@ PACKAGE = REPOSITORY / "src" / "bcart"
 
 # From the bottom up. A module may import its own level and those below it, but nothing above.
 LEVELS = (
-    {"errors", "cached"},
+    {"errors", "cached", "writing"},
     {"parse"},
     {"tables"},
     {"limits"},
@@ -38,7 +38,7 @@ ORACLE_MAY_IMPORT = {"tree", "errors"}
 NOT_THE_ORACLE = {"testing", "testing.strategies", "testing.both"}
 # Whole packages that only some may know of; a folder stands for all of its files.
 KNOWN_TO = {"sklearn": {"estimators", "demo"}, "narwhals": {"tables"}, "nltk": {"grammar"}}
-STANDS_ALONE = {"errors", "cached"}
+STANDS_ALONE = {"errors", "cached", "writing"}
 TOP = {"demo", "cli"}
 
 

@@ -1,0 +1,57 @@
+"""Files that are there whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+
+@contextmanager
+def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """Give a temporary file to write; at the end it takes the place of `path`, unless something went wrong.
+
+    Whoever reads `path` meanwhile sees what was there before. The temporary file has the same ending, so that its kind
+    can be told by it.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder, "answer.txt")
+    ...     with replacing(path) as new:
+    ...         _ = new.write_text("42")
+    ...         was_there = path.exists()
+    ...     was_there, path.read_text(), len(list(path.parent.iterdir()))
+    (False, '42', 1)
+    """
+    target = Path(os.path.realpath(path))  # what a link points to is replaced, not the link
+    handle, name = tempfile.mkstemp(prefix=f".{target.stem}-", suffix=target.suffix, dir=target.parent)
+    os.close(handle)
+    new = Path(name)
+    try:
+        yield new
+        _keep_permissions(new, target)
+        _sync(new)
+        new.replace(target)
+    except BaseException:
+        new.unlink(missing_ok=True)
+        raise
+
+
+def _keep_permissions(new: Path, target: Path) -> None:
+    """Give a new file the permissions of the one it replaces, or those that any new file gets."""
+    if target.exists():
+        new.chmod(target.stat().st_mode & 0o7777)
+        return
+    mask = os.umask(0)
+    os.umask(mask)
+    new.chmod(0o666 & ~mask)
+
+
+def _sync(path: Path) -> None:
+    """Make sure that the bytes are on the disk before the name is."""
+    with path.open("rb+") as file:
+        os.fsync(file.fileno())
