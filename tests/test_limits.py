@@ -4,6 +4,7 @@ import os
 
 import pytest
 
+import bcart
 from bcart import InvalidModelError, Limits
 from bcart.limits import format_bytes, parse_bytes
 
@@ -88,3 +89,26 @@ def test_equal_limits_are_equal_and_fixed():
     assert Limits("1GB") == Limits(10**9)
     with pytest.raises(AttributeError):
         Limits().n_jobs = 2
+
+
+QUESTIONS = {
+    "expected_output": lambda posterior: posterior.expected_output([[1.0]]),
+    "uncertainty": lambda posterior: posterior.uncertainty([[1.0]]),
+    "log_predictive": lambda posterior: posterior.log_predictive([[1.0]], [0]),
+    "sample_paths": lambda posterior: posterior.sample_paths([[1.0]], 3),
+    "map_tree": lambda posterior: posterior.map_tree(),
+    "sample": lambda posterior: posterior.sample(3),
+    "grammar": lambda posterior: posterior.grammar(),
+}
+
+
+@pytest.mark.parametrize("question", QUESTIONS)
+def test_an_answer_that_the_system_has_no_memory_for_is_an_error_of_ours(question, monkeypatch):
+    def fail(*_):
+        raise MemoryError("Unable to allocate 1 TiB")
+
+    posterior = bcart.BayesianTreeClassifier().fit([[1.0], [2.0], [3.0]], [0, 1, 0]).posterior_
+    monkeypatch.setattr(bcart.Posterior, "_native_grammar", fail)
+    monkeypatch.setattr(bcart.Posterior, "_rows", fail)
+    with pytest.raises(bcart.MemoryBudgetError, match="Unable to allocate 1 TiB"):
+        QUESTIONS[question](posterior)

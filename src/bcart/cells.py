@@ -12,7 +12,7 @@ import numpy.typing as npt
 from bcart import _core
 from bcart.errors import InvalidDataError
 from bcart.grid import CodeArray, Kind
-from bcart.limits import Limits
+from bcart.limits import Limits, within_memory
 from bcart.parse import FloatArray, as_floats, as_weights
 
 MAX_WEIGHT = 1e30  # beyond, the tenth power of a count overflows
@@ -74,6 +74,7 @@ class Cells:
         object.__setattr__(self, "kinds", _as_kinds(kinds, codes.shape[1]))
 
     @classmethod
+    @within_memory()
     def from_rows(
         cls,
         codes: npt.ArrayLike,
@@ -106,6 +107,7 @@ class Cells:
         return cls._of_groups(groups, row_codes, sums, kinds)
 
     @classmethod
+    @within_memory()
     def from_labels(
         cls,
         codes: npt.ArrayLike,

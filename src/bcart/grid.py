@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from bcart import _core
 from bcart.errors import InvalidDataError, InvalidModelError
-from bcart.limits import Limits
+from bcart.limits import Limits, within_memory
 from bcart.parse import FloatArray, as_floats, as_weights, as_whole, name_features
 from bcart.tables import UNSEEN, Labels, Nominal, Table, describe_labels, read_table
 
@@ -74,6 +74,7 @@ class Grid:
             _check_bins(*bins)
 
     @classmethod
+    @within_memory()
     def from_data(
         cls,
         X: Any,
@@ -175,6 +176,7 @@ class Grid:
         nominal = [labels is not None for labels in self.categories]
         return read_table(X, nominal, self.feature_names).numbers(self.categories)
 
+    @within_memory()
     def encode(self, X: Any, n_jobs: int | None = None) -> CodeArray:
         """Map rows to codes. A value in a gap goes to the bin that is nearer, one outside to the outermost."""
         return self._encode_columns(self.columns(X), Limits(n_jobs=n_jobs).n_workers)

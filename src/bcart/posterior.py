@@ -12,15 +12,15 @@ import numpy.typing as npt
 from bcart import _core
 from bcart.answers import Paths, Uncertainty
 from bcart.cached import cached_property
-from bcart.cells import Cells
 from bcart.derivations import TreeMaker, log_weight
 from bcart.errors import InternalError, InvalidDataError, InvalidModelError
 from bcart.grammar import Grammar
 from bcart.graph import Graph
 from bcart.grid import Grid
 from bcart.leaves import DirichletLeaf, LeafModel
-from bcart.limits import Limits, format_count
+from bcart.limits import Limits, format_count, within_memory
 from bcart.parse import FloatArray, RandomState, as_seed, as_tail, as_whole, read_only
+from bcart.parts import check_parts
 from bcart.priors import LeafCountPrior, TreePrior
 from bcart.routing import Routing
 from bcart.rows import Predictor, Rows, as_targets
@@ -123,10 +123,12 @@ class Posterior:
 
     # -- trees --------------------------------------------------------------------------------------------------------
 
+    @within_memory()
     def map_tree(self) -> Tree:
         """Return the most probable tree; of equals the one that stops first, then splits on the first feature."""
         return next(self._tree_maker.trees(self._native_grammar("map").derive_best()))
 
+    @within_memory()
     def sample(self, n: int, random_state: RandomState = None) -> list[Tree]:
         """Draw independent trees from the posterior.
 
@@ -141,6 +143,7 @@ class Posterior:
         derivations = self._native_grammar("ensemble").derive_samples(as_seed(random_state), n, self._n_workers)
         return list(self._tree_maker.trees(derivations))
 
+    @within_memory()
     def log_probability(self, tree: Tree) -> float:
         """Return the log posterior probability of a tree, -inf if it is not one of the family.
 
@@ -152,6 +155,7 @@ class Posterior:
             )
         return log_weight(tree, self.graph, self.grid, self.prior, self.leaf) - self.log_score
 
+    @within_memory()
     def grammar(self) -> Grammar:
         """Return the probabilistic context-free grammar whose derivations are the trees, see `Grammar`.
 
@@ -176,6 +180,7 @@ class Posterior:
         output = self.expected_output(X, predictor)
         return output[:, 0] if self.classes is None else np.asarray(self.classes[np.argmax(output, axis=1)])
 
+    @within_memory()
     def expected_output(self, X: Any, predictor: Predictor = "ensemble") -> FloatArray:
         """Return the class probabilities, or the expected target in a single column.
 
@@ -190,6 +195,7 @@ class Posterior:
         rows, which = self._rows(X).distinct()
         return rows.moments(predictor)[0].mean[which]
 
+    @within_memory()
     def uncertainty(self, X: Any, level: float | None = 0.95, predictor: Predictor = "ensemble") -> Uncertainty:
         """Say how sure the prediction of each row is, see `Uncertainty`.
 
@@ -210,6 +216,7 @@ class Posterior:
                 low[part], high[part] = mixtures.output_interval(tail)
         return Uncertainty(*(part[which] for part in (mean, low, high, between, within, noise)))
 
+    @within_memory()
     def predict_interval(self, X: Any, level: float = 0.95, predictor: Predictor = "ensemble") -> FloatArray:
         """Return the central interval that holds the next target of each row with probability `level`.
 
@@ -224,6 +231,7 @@ class Posterior:
             interval[part] = np.column_stack([mixtures.target_quantile(tail), mixtures.target_quantile(1 - tail)])
         return interval[which]
 
+    @within_memory()
     def log_predictive(self, X: Any, y: npt.ArrayLike, predictor: Predictor = "ensemble") -> FloatArray:
         """Return the log probability (for numbers: the log density) of one target for each row.
 
@@ -238,6 +246,7 @@ class Posterior:
             result[here] = mixtures.log_density(targets[here], which[here] - part.start)
         return result
 
+    @within_memory()
     def sample_paths(self, X: Any, n: int, random_state: RandomState = None) -> Paths:
         """Follow each row through `n` independent random trees, without building them (algorithm 1 of the paper).
 
@@ -384,17 +393,3 @@ class Posterior:
             f"({self.graph.cells.n_cells:,} cells, {self.n_boxes:,} boxes, {self.n_splits:,} splits): "
             f"log evidence {self.log_evidence:.4f}, {self.prior}, {self.leaf}>"
         )
-
-
-def check_parts(cells: Cells, grid: Grid, leaf: LeafModel, classes: npt.NDArray[Any] | None) -> None:
-    """Raise `InvalidModelError` if parts do not belong together."""
-    n_statistics, n_classes = cells.statistics.shape[1], None if classes is None else len(classes)
-    if leaf.n_statistics != n_statistics or n_classes not in (None, leaf.n_outputs):
-        raise InvalidModelError(
-            f"the cells have {n_statistics} statistics, but {leaf} has {leaf.n_statistics}"
-            + ("" if n_classes is None else f" and there are {n_classes} classes")
-        )
-    if len(grid.n_bins) != len(cells.n_bins) or (np.array(grid.n_bins) < np.array(cells.n_bins)).any():
-        raise InvalidModelError(f"the grid has bins {grid.n_bins}, but the cells need {cells.n_bins}")
-    if grid.kinds != cells.kinds:
-        raise InvalidModelError(f"the grid's features are {grid.kinds}, but those of the cells {cells.kinds}")

@@ -21,7 +21,7 @@ LEVELS = (
     {"cost"},
     {"leaves", "priors", "graph"},
     {"answers", "routing", "mixtures", "grammar", "tree"},
-    {"rows", "derivations"},
+    {"rows", "derivations", "parts"},
     {"posterior"},
     {"export", "storage"},
     {"estimators"},

@@ -21,7 +21,8 @@ from bcart.grid import Grid
 from bcart.leaves import LeafModel
 from bcart.limits import Limits
 from bcart.listing import Family, Folding
-from bcart.posterior import Posterior, check_parts
+from bcart.parts import check_parts
+from bcart.posterior import Posterior
 from bcart.priors import TreePrior
 from bcart.storage import parts
 from bcart.storage.container import Arrays, pack, unpack
