@@ -185,9 +185,13 @@ class Grid:
         """Map the rows of a table that has been read to codes."""
         return self._encode_columns(table.numbers(self.categories), n_workers)
 
+    @property
+    def cuts(self) -> list[FloatArray]:
+        """What separates the bins of each feature: one at a cut belongs to the upper bin. Of labels the places."""
+        return [_midpoints(high[:-1], low[1:]) for low, high in zip(self.lowest, self.highest, strict=True)]
+
     def _encode_columns(self, columns: list[FloatArray], n_workers: int) -> CodeArray:
-        cuts = [_midpoints(high[:-1], low[1:]) for low, high in zip(self.lowest, self.highest, strict=True)]
-        codes, has_missing = _core.encode(columns, cuts, self.has_missing, n_workers)
+        codes, has_missing = _core.encode(columns, self.cuts, self.has_missing, n_workers)
         for feature, column in enumerate(columns):
             if has_missing[feature] > self.has_missing[feature] or self.categories[feature] is not None:
                 self._refuse_unknown(feature, column)
@@ -240,15 +244,20 @@ def _uniform_bounds(
     columns: list[FloatArray], ranges: list[FloatArray], max_bins: int, n_workers: int
 ) -> list[tuple[FloatArray, FloatArray]]:
     """Return the lowest and the highest value in each part of equal width that is not empty."""
-    fractions = np.arange(1, max_bins) / max_bins
-    edges = [np.maximum.accumulate(low * (1 - fractions) + high * fractions) for low, high in ranges]
+    edges = [uniform_edges(low, high, max_bins) for low, high in ranges]
     found = [np.array(bounds) for bounds in _core.find_bounds(columns, edges, n_workers)]
     return [(low[low <= high], high[low <= high]) for low, high in found]
 
 
+def uniform_edges(low: float, high: float, max_bins: int) -> FloatArray:
+    """Return the edges between parts of equal width; a value at an edge belongs to the upper part."""
+    fractions = np.arange(1, max_bins) / max_bins
+    return np.asarray(np.maximum.accumulate(low * (1 - fractions) + high * fractions))
+
+
 def _quantile_bounds(column: FloatArray, weights: FloatArray, max_bins: int) -> tuple[FloatArray, FloatArray]:
     values, weight_of = _weigh(column, weights)
-    codes = _quantile_codes(weight_of, max_bins)
+    codes = quantile_codes(weight_of, max_bins)
     first = np.flatnonzero(np.diff(codes, prepend=-1))
     last = np.append(first[1:], len(values)) - 1
     return values[first], values[last]
@@ -265,10 +274,15 @@ def _weigh(column: FloatArray, weights: FloatArray) -> tuple[FloatArray, FloatAr
     return values + 0.0, np.asarray(np.bincount(which.ravel(), weights=weights[known]), dtype=np.float64)
 
 
-def _quantile_codes(weights: FloatArray, max_bins: int) -> npt.NDArray[np.intp]:
-    """Put each distinct value into the bin that the middle of its weight falls into."""
-    ends = np.cumsum(weights)
-    middles = (ends - weights / 2) / ends[-1]
+def quantile_codes(
+    weights: FloatArray, max_bins: int, before: float = 0.0, total: float | None = None
+) -> npt.NDArray[np.intp]:
+    """Put each distinct value, given in ascending order by its weight, into the bin that the middle of it falls into.
+
+    If they are some of many, `before` is the weight of those below, and `total` that of all.
+    """
+    ends = np.cumsum(np.concatenate([[before], weights]))[1:]
+    middles = (ends - weights / 2) / (ends[-1] if total is None else total)
     return np.asarray(np.minimum((middles * max_bins + 1e-9).astype(np.intp), max_bins - 1))
 
 

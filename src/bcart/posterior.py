@@ -121,6 +121,14 @@ class Posterior:
         """Log of the number of trees."""
         return self._log_sum_over_trees(LeafCountPrior(0.0))
 
+    @property
+    def thresholds(self) -> list[FloatArray]:
+        """The thresholds of all tests on each feature, in ascending order; of a nominal one, the places of its labels.
+
+        Numbers between the same two of them are alike to every tree.
+        """
+        return list(self._routing.cuts)
+
     # -- trees --------------------------------------------------------------------------------------------------------
 
     @within_memory()

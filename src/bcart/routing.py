@@ -67,7 +67,7 @@ class Routing:
     def positions(self, X: Any, n_workers: int = 1) -> Positions:
         """Return the position of each row on each feature."""
         columns = self.grid.columns(X)
-        positions, _ = _core.encode_widely(columns, self._cuts, [_MISSING + 1] * len(columns), n_workers)
+        positions, _ = _core.encode_widely(columns, self.cuts, [_MISSING + 1] * len(columns), n_workers)
         return np.asarray(positions).reshape(-1, len(columns))
 
     def queries(self, positions: npt.NDArray[np.uint32], box_weights: FloatArray | None) -> _core.Queries:
@@ -86,7 +86,7 @@ class Routing:
         return np.isin(self.tests.form, [_core.Form.EQUALS, _core.Form.IS_MISSING], invert=True)
 
     @cached_property
-    def _cuts(self) -> list[FloatArray]:
+    def cuts(self) -> list[FloatArray]:
         """The distinct thresholds on each feature, in ascending order; of labels their places."""
         return [
             np.unique(self.threshold[self._has_threshold & (self.tests.feature == feature)])
@@ -100,7 +100,7 @@ class Routing:
         """The first and the last position that each test sends left."""
         first = np.where(self.tests.form == _core.Form.MISSING_LEFT, _MISSING, 1).astype(np.uint32)
         last = np.zeros_like(first)
-        for feature, cuts in enumerate(self._cuts):
+        for feature, cuts in enumerate(self.cuts):
             here = self._has_threshold & (self.tests.feature == feature)
             last[here] = np.searchsorted(cuts, self.threshold[here]) + 1
         is_label = self.category >= 0

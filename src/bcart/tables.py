@@ -30,13 +30,13 @@ class Column:
 
     def labels(self) -> Labels:
         """Return the distinct labels, sorted."""
-        found = sorted({value for value in self.values if value is not None}, key=_label_order)
+        found = sort_labels(value for value in self.values if value is not None)
         if len(found) > MAX_CATEGORIES:
             raise InvalidDataError(
                 f"column {self.name!r} has {len(found)} categories, at most {MAX_CATEGORIES} are possible; "
                 "put rare ones together, or drop the column"
             )
-        return tuple(found)
+        return found
 
     def numbers(self, labels: Labels | None) -> FloatArray:
         """Return numbers: for labels their places among the known ones, `UNSEEN` for others, NaN for missing."""
@@ -263,6 +263,11 @@ def _is_hashable(label: Any) -> bool:
 def _is_missing(value: Any) -> bool:
     """NaN, None, and pandas' NA and NaT: all that is not equal to itself, or is named so."""
     return value is None or type(value).__name__ in ("NAType", "NaTType") or bool(np.isscalar(value) and value != value)
+
+
+def sort_labels(labels: Iterable[Any]) -> Labels:
+    """Return the distinct ones of some labels in the order of their bins: numbers first, then text."""
+    return tuple(sorted(set(labels), key=_label_order))
 
 
 def _label_order(label: Any) -> tuple[str, Any]:

@@ -4,7 +4,7 @@ from typing import Any
 
 from bcart.errors import InvalidModelError
 from bcart.leaves.dirichlet import DirichletLeaf
-from bcart.leaves.model import LeafModel
+from bcart.leaves.model import LeafModel, Targets
 from bcart.leaves.normal import NormalLeaf
 from bcart.leaves.poisson import PoissonLeaf
 
@@ -21,4 +21,4 @@ def choose_leaf(leaf: Any) -> Any:
     raise InvalidModelError(f"leaf={leaf!r} must be {names}, or a LeafModel that has for_targets")
 
 
-__all__ = ["DirichletLeaf", "LeafModel", "NormalLeaf", "PoissonLeaf", "choose_leaf"]
+__all__ = ["DirichletLeaf", "LeafModel", "NormalLeaf", "PoissonLeaf", "Targets", "choose_leaf"]

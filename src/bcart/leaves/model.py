@@ -21,6 +21,23 @@ class Moments(NamedTuple):
     noise: FloatArray
 
 
+class Targets(NamedTuple):
+    """What a family for regression has to know of all targets to choose its parameters."""
+
+    mean: float
+    variance: float
+    lowest: float
+    highest: float
+
+    @classmethod
+    def of(cls, y: FloatArray, weights: FloatArray) -> Targets:
+        """Look at targets and their weights."""
+        with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+            mean = float(np.average(y, weights=weights))
+            variance = float(np.average((y - mean) ** 2, weights=weights))
+        return cls(mean, variance, float(y.min()), float(y.max()))
+
+
 class LeafModel(ABC):
     """A conjugate family: additive statistics, their log marginal likelihood, and what they say of the next target.
 

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.special import gammaln, stdtr, stdtrit
 
 from bcart.errors import InvalidDataError, InvalidModelError
-from bcart.leaves.model import LeafModel
+from bcart.leaves.model import LeafModel, Targets
 from bcart.parse import FloatArray, as_number
 
 _MAX_DISTANCE = 1e150
@@ -74,24 +74,40 @@ class NormalLeaf(LeafModel):
         noise_shape: float,
         noise_fraction: float,
     ) -> NormalLeaf:
-        """Choose parameters that shift and scale with the targets.
+        """Choose parameters that shift and scale with the targets."""
+        return cls.for_moments(
+            Targets.of(y, weights),
+            prior_mean=prior_mean,
+            prior_weight=prior_weight,
+            noise_shape=noise_shape,
+            noise_fraction=noise_fraction,
+        )
+
+    @classmethod
+    def for_moments(
+        cls,
+        y: Targets,
+        *,
+        prior_mean: float | None = None,
+        prior_weight: float = 0.1,
+        noise_shape: float = 1.0,
+        noise_fraction: float = 0.03,
+    ) -> NormalLeaf:
+        """Choose parameters that shift and scale with the targets, of which no more than this need be known.
 
         The prior mean is the mean of the targets unless given; the prior guess of the noise, ``scale / shape``, is a
         fraction of their variance, or of 1 if they are all equal.
         """
-        with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-            mean = float(np.average(y, weights=weights))
-            variance = float(np.average((y - mean) ** 2, weights=weights))
-        if y.min() == y.max():
-            variance = 1.0
-        elif not 0 < variance < np.inf:
+        variance = 1.0 if y.lowest == y.highest else y.variance
+        if not 0 < variance < np.inf:
             size, remedy = ("far", "divide") if variance else ("little", "multiply")
             raise InvalidDataError(
-                f"y goes from {y.min():g} to {y.max():g}, too {size} for its squares; {remedy} it by a number"
+                f"y goes from {y.lowest:g} to {y.highest:g}, too {size} for its squares; {remedy} it by a number"
             )
         shape = as_number(noise_shape, "noise_shape", "a positive number", above=0)
         fraction = as_number(noise_fraction, "noise_fraction", "a positive number", above=0)
-        return cls(mean if prior_mean is None else prior_mean, prior_weight, shape, shape * fraction * variance, mean)
+        mean = y.mean if prior_mean is None else prior_mean
+        return cls(mean, prior_weight, shape, shape * fraction * variance, y.mean)
 
     @property
     def offset(self) -> float:  # type: ignore[override]

@@ -65,8 +65,13 @@ class PoissonLeaf(LeafModel):
                 f"y contains {y[row]} (row {row}), but leaf='poisson' is for counts 0, 1, 2, ... up to "
                 f"{MAX_COUNT:g}; use leaf='normal'"
             )
+        return cls.for_mean(float(np.average(y, weights=weights)), prior_mean=prior_mean, prior_weight=prior_weight)
+
+    @classmethod
+    def for_mean(cls, mean: float, *, prior_mean: float | None = None, prior_weight: float = 0.1) -> PoissonLeaf:
+        """Let the prior count for `prior_weight` rows of the mean of the targets, unless another mean is given."""
         weight = as_number(prior_weight, "prior_weight", "a positive number", above=0)
-        mean = float(np.average(y, weights=weights)) or 1.0
+        mean = mean or 1.0
         if prior_mean is not None:
             mean = as_number(prior_mean, "prior_mean", "a positive number for leaf='poisson', or None", above=0)
         return cls(weight * mean, weight)

@@ -1,0 +1,212 @@
+"""What a model predicts for the rows of a file, written to a file."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from bcart.errors import InvalidDataError
+from bcart.files.features import Feature, features_of_model
+from bcart.files.source import Arrays, Source
+from bcart.files.sql import any_of, count_cuts, identifier, literal
+from bcart.parse import FloatArray, as_tail
+from bcart.posterior import Posterior
+from bcart.tables import Labels
+from bcart.tree import Tree
+from bcart.writing import replacing
+
+_GROUPS_PER_CHUNK = 4096
+_PARQUET_ENDINGS = (".parquet", ".pq")
+
+
+@dataclass(frozen=True, eq=False)
+class Predictor:
+    """Who predicts: all trees, or one.
+
+    Attributes
+    ----------
+    feature_names, categories
+        As in `Grid`.
+    thresholds : list of arrays, one a feature
+        Rows that lie between the same ones, and have the same labels, are alike.
+    answer : callable
+        Returns named columns of answers for an array of rows.
+    """
+
+    feature_names: tuple[str, ...]
+    categories: tuple[Labels | None, ...]
+    thresholds: list[FloatArray]
+    answer: Callable[[Any], Arrays]
+
+    @classmethod
+    def of_posterior(cls, posterior: Posterior, level: float = 0.95) -> Predictor:
+        """Let all trees predict."""
+        as_tail(level)
+        grid = posterior.grid
+
+        def answer(X: Any) -> Arrays:
+            sure = posterior.uncertainty(X, level)
+            if posterior.classes is not None:
+                return _name_classes(posterior.classes, sure.mean, sure.low, sure.high)
+            return _name_numbers(sure.mean, sure.low, sure.high, posterior.predict_interval(X, level))
+
+        return cls(grid.feature_names, grid.categories, posterior.thresholds, answer)
+
+    @classmethod
+    def of_tree(cls, tree: Tree, level: float = 0.95) -> Predictor:
+        """Let one tree predict, as if it were known to be the right one."""
+        low, high = tree.interval(level)
+        tail = as_tail(level)
+
+        def answer(X: Any) -> Arrays:
+            leaf = tree.apply(X)
+            if tree.classes is not None:
+                return _name_classes(tree.classes, tree.predictive[leaf], low[leaf], high[leaf])
+            assert tree.leaf is not None
+            ends = [tree.leaf.target_quantile(end, tree.statistics[leaf]) for end in (tail, 1 - tail)]
+            return _name_numbers(tree.predictive[leaf], low[leaf], high[leaf], np.column_stack(ends))
+
+        thresholds = [
+            np.unique(tree.threshold[(tree.feature == feature) & np.isfinite(tree.threshold)])
+            for feature in range(len(tree.feature_names))
+        ]
+        return cls(tree.feature_names, tree.categories, thresholds, answer)
+
+
+def _name_classes(classes: Any, mean: FloatArray, low: FloatArray, high: FloatArray) -> Arrays:
+    columns: Arrays = {"prediction": classes[np.argmax(mean, axis=1)]}
+    for place, label in enumerate(classes.tolist()):
+        columns[f"p_{label}"] = mean[:, place]
+        columns[f"p_{label}_low"], columns[f"p_{label}_high"] = low[:, place], high[:, place]
+    return columns
+
+
+def _name_numbers(mean: FloatArray, low: FloatArray, high: FloatArray, target: FloatArray) -> Arrays:
+    names = "prediction", "mean_low", "mean_high", "target_low", "target_high"
+    return dict(zip(names, (mean[:, 0], low[:, 0], high[:, 0], target[:, 0], target[:, 1]), strict=True))
+
+
+def write_predictions(
+    source: Source,
+    predictor: Predictor,
+    about_columns: Any,
+    output: str | os.PathLike[str],
+    *,
+    keep_columns: bool = True,
+    on_progress: Callable[[int, int], object] | None = None,
+) -> int:
+    """Write predictions for all rows of a file, in their order, and return how many there are.
+
+    Rows that are alike to the model are predicted once: DuckDB finds them, and joins the answers to all rows.
+
+    Parameters
+    ----------
+    source : Source
+        The file, not loaded yet.
+    predictor : Predictor
+    about_columns : list of dict, or None
+        How the model reads columns, see `Feature.to_json`.
+    output : path
+        Parquet if it ends in ``.parquet``, else CSV. It is there whole or not at all.
+    keep_columns : bool
+        Whether the columns of the file come first.
+    on_progress : callable, optional
+        Called with the number of distinct rows that have been predicted, and of all.
+    """
+    features = features_of_model(predictor.feature_names, predictor.categories, about_columns)
+    _load(source, features)
+    values = {f.name: f.expression(source.column(f.name), source.types[f.name]) for f in features}
+    _group(source, predictor, features, values)
+    names = _answer_groups(source, predictor, on_progress)
+    with replacing(output) as new:
+        _copy(source, names, new, keep_columns)
+    return source.n_rows
+
+
+def _load(source: Source, features: Iterable[Feature]) -> None:
+    """Load the columns that the model needs; CSV stays as it is written, but for dates, whose form is guessed."""
+    missing = [feature.name for feature in features if feature.name not in source.types]
+    if missing:
+        listed = ", ".join(map(repr, source.types))
+        raise InvalidDataError(
+            f"{source.path.name} has no column {missing[0]!r}, which the model needs; its columns are {listed}"
+        )
+    dates = {feature.name for feature in features if feature.is_date}
+    source.load(as_text=[name for name in source.types if name not in dates])
+    for feature in features:
+        feature.check(source)
+
+
+def _group(source: Source, predictor: Predictor, features: list[Feature], values: dict[str, str]) -> None:
+    """Give each row the number of its group, and each group one value of each feature."""
+    parts = zip(features, predictor.thresholds, predictor.categories, strict=True)
+    keys = [_position(values[feature.name], cuts, labels) for feature, cuts, labels in parts]
+    keyed = ", ".join(f"CAST({key} AS USMALLINT) AS k{place}" for place, key in enumerate(keys))
+    read = ", ".join(f"{values[feature.name]} AS x{place}" for place, feature in enumerate(features))
+    alike = ", ".join(f"min(x{place}) AS x{place}" for place in range(len(features)))
+    by = ", ".join(f"k{place}" for place in range(len(keys)))
+    source.do(f"CREATE TEMP VIEW keyed AS SELECT r, {keyed}, {read} FROM rows")
+    source.do(f"CREATE TEMP TABLE grouped AS SELECT {by}, {alike} FROM keyed GROUP BY {by} ORDER BY {by}")
+    source.do(f"CREATE TEMP TABLE numbered AS SELECT r, g.rowid AS g FROM keyed JOIN grouped AS g USING ({by})")
+
+
+def _position(x: str, thresholds: FloatArray, labels: Labels | None) -> str:
+    """Write where a value lies: 0 if it is missing, 1 if it is a label that is not known."""
+    if labels is None:
+        return f"CASE WHEN {x} IS NULL THEN 0 ELSE {count_cuts(x, thresholds.tolist(), 1)} END"
+    known = f"WHEN {x} IN {any_of(labels)} THEN {count_cuts(x, labels[1:], 2)}"
+    return f"CASE WHEN {x} IS NULL THEN 0 {known} ELSE 1 END"
+
+
+def _answer_groups(
+    source: Source, predictor: Predictor, on_progress: Callable[[int, int], object] | None
+) -> dict[str, str]:
+    """Predict for each group, and return the names of the answers with those of their columns in SQL."""
+    n_groups, n_done = int(source.row("SELECT count(*) FROM grouped")[0]), 0
+    names: list[str] = []
+    for chunk in source.chunks("grouped", _GROUPS_PER_CHUNK):
+        answers = predictor.answer(_rows_of(chunk, len(predictor.feature_names)))
+        names = list(answers)
+        n_here = len(answers["prediction"])
+        columns = {f"a{place}": _plain(values) for place, values in enumerate(answers.values())}
+        source.append("answers", {"g": np.arange(n_done, n_done + n_here), **columns})
+        n_done += n_here
+        if on_progress is not None:
+            on_progress(n_done, n_groups)
+    return {name: f"a{place}" for place, name in enumerate(names)}
+
+
+def _rows_of(chunk: Arrays, n_features: int) -> Any:
+    columns = [chunk[f"x{place}"] for place in range(n_features)]
+    if all(column.dtype.kind == "f" for column in columns):
+        return np.column_stack(columns)
+    rows = np.empty((len(columns[0]), n_features), dtype=object)
+    for place, column in enumerate(columns):
+        rows[:, place] = column
+    return rows
+
+
+def _plain(values: Any) -> Any:
+    return values.astype(object) if values.dtype.kind == "U" else values
+
+
+def _copy(source: Source, names: dict[str, str], path: Path, keep_columns: bool) -> None:
+    taken = {name.lower() for name in source.types} if keep_columns else set()
+    kept = [f"{source.column(name)} AS {identifier(name)}" for name in source.types] if keep_columns else []
+    added = []
+    for name, column in names.items():
+        free = name
+        while free.lower() in taken:
+            free += "_"
+        taken.add(free.lower())
+        added.append(f"{column} AS {identifier(free)}")
+    form = "FORMAT parquet" if path.suffix.lower() in _PARQUET_ENDINGS else "FORMAT csv, HEADER"
+    source.do(
+        f"COPY (SELECT {', '.join(kept + added)} FROM rows JOIN numbered USING (r) JOIN answers USING (g) ORDER BY r) "
+        f"TO {literal(str(path))} ({form})"
+    )
