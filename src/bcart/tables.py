@@ -110,6 +110,16 @@ def as_numbers(X: Any, names: Sequence[str], categories: Sequence[Labels | None]
     return np.column_stack(table.numbers(categories))
 
 
+def as_rows(columns: Sequence[npt.NDArray[Any]]) -> npt.NDArray[Any]:
+    """Return columns side by side: an array of floats if all hold numbers, else one of objects."""
+    if all(column.dtype.kind in "biuf" for column in columns):
+        return np.column_stack([column.astype(np.float64) for column in columns])
+    rows = np.empty((len(columns[0]), len(columns)), dtype=object)
+    for place, column in enumerate(columns):
+        rows[:, place] = column
+    return rows
+
+
 def unmasked(X: Any) -> Any:
     """Return a masked array with missing values for what is masked, and anything else as it is."""
     if not isinstance(X, np.ma.MaskedArray):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,11 +17,11 @@ from bcart.files.source import Arrays, Source
 from bcart.files.sql import any_of, count_cuts, identifier, literal
 from bcart.parse import FloatArray, as_tail
 from bcart.posterior import Posterior
-from bcart.tables import Labels
+from bcart.tables import Labels, as_rows
 from bcart.tree import Tree
 from bcart.writing import replacing
 
-_GROUPS_PER_CHUNK = 4096
+_FIRST_GROUPS, _MOST_GROUPS = 32, 65536  # that are predicted at once
 _PARQUET_ENDINGS = (".parquet", ".pq")
 
 
@@ -167,28 +168,26 @@ def _answer_groups(
     source: Source, predictor: Predictor, on_progress: Callable[[int, int], object] | None
 ) -> dict[str, str]:
     """Predict for each group, and return the names of the answers with those of their columns in SQL."""
-    n_groups, n_done = int(source.row("SELECT count(*) FROM grouped")[0]), 0
+    n_groups, n_done, n_next = int(source.row("SELECT count(*) FROM grouped")[0]), 0, _FIRST_GROUPS
     names: list[str] = []
-    for chunk in source.chunks("grouped", _GROUPS_PER_CHUNK):
-        answers = predictor.answer(_rows_of(chunk, len(predictor.feature_names)))
+    while n_done < n_groups:
+        start = time.monotonic()
+        chunk = source.slice("grouped", n_done, n_done + n_next)
+        answers = predictor.answer(as_rows([chunk[f"x{place}"] for place in range(len(predictor.feature_names))]))
         names = list(answers)
         n_here = len(answers["prediction"])
         columns = {f"a{place}": _plain(values) for place, values in enumerate(answers.values())}
         source.append("answers", {"g": np.arange(n_done, n_done + n_here), **columns})
         n_done += n_here
+        n_next = _next_size(n_here, time.monotonic() - start)
         if on_progress is not None:
             on_progress(n_done, n_groups)
     return {name: f"a{place}" for place, name in enumerate(names)}
 
 
-def _rows_of(chunk: Arrays, n_features: int) -> Any:
-    columns = [chunk[f"x{place}"] for place in range(n_features)]
-    if all(column.dtype.kind == "f" for column in columns):
-        return np.column_stack(columns)
-    rows = np.empty((len(columns[0]), n_features), dtype=object)
-    for place, column in enumerate(columns):
-        rows[:, place] = column
-    return rows
+def _next_size(n_groups: int, seconds: float) -> int:
+    """Return how many groups take about a second: so often is progress worth a look."""
+    return max(1, min(4 * n_groups, int(n_groups / max(seconds, 1e-6)), _MOST_GROUPS))
 
 
 def _plain(values: Any) -> Any:

@@ -182,8 +182,11 @@ class Source:
     def chunks(self, table: str, n_rows: int = _ROWS_PER_CHUNK) -> Iterator[Arrays]:
         """Yield the columns of a table, some rows at a time in their order."""
         for start in range(0, int(self.row(f"SELECT count(*) FROM {table}")[0]), n_rows):
-            where = f"rowid >= {start} AND rowid < {start + n_rows}"
-            yield self.arrays(f"SELECT * FROM {table} WHERE {where} ORDER BY rowid")
+            yield self.slice(table, start, start + n_rows)
+
+    def slice(self, table: str, start: int, stop: int) -> Arrays:
+        """Return the columns of some rows of a table."""
+        return self.arrays(f"SELECT * FROM {table} WHERE rowid >= {start} AND rowid < {stop} ORDER BY rowid")
 
     def append(self, table: str, columns: Arrays) -> None:
         """Add rows to a table, or make it of them."""

@@ -162,14 +162,15 @@ def _describe(posterior: Posterior, about: dict[str, Any]) -> tuple[dict[str, An
         "features": features,
         "classes": parts.classes_to_entry(posterior.classes),
         "max_memory": graph.limits.n_bytes,
-        "summary": _summarise(posterior),
+        "summary": summarise(posterior),
         "log_probability": tree.log_probability,
         "about": about,
     }
     return header, {**bounds, **parts.cells_to_arrays(graph.cells), **parts.tree_to_arrays(tree)}
 
 
-def _summarise(posterior: Posterior) -> dict[str, Any]:
+def summarise(posterior: Posterior) -> dict[str, Any]:
+    """Return the numbers of a posterior, as `SavedModel.summary` has them."""
     return {
         "n_boxes": posterior.n_boxes,
         "n_splits": posterior.n_splits,

@@ -1,0 +1,159 @@
+"""The steps of `bcart fit` behind the reading of a file, with what a person wants to see of them."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+from rich.console import Console
+
+from bcart.cells import Cells
+from bcart.cli.notes import Notes, note_overview, note_scores
+from bcart.cli.report import print_cost, print_posterior, print_top, print_tree
+from bcart.cli.screen import BuildProgress, in_words, steps, warn, working
+from bcart.cost import predict_cost
+from bcart.errors import DepthLimitedWarning
+from bcart.estimators import BayesianTreeClassifier, BayesianTreeRegressor
+from bcart.estimators.comparison import Estimator, compare_with_cart
+from bcart.files.columns import Choice
+from bcart.files.source import Source
+from bcart.files.targets import Task
+from bcart.files.training import Sample, TrainingFile, read_training_file
+from bcart.graph import build_graph
+from bcart.grid import Binning, Grid
+from bcart.leaves import LeafModel
+from bcart.limits import Limits
+from bcart.listing import Family
+from bcart.overview import look_over
+from bcart.posterior import Posterior
+from bcart.priors import TreePrior, choose_prior
+from bcart.storage import summarise
+from bcart.tables import as_rows
+
+_ROWS_TIMED = 16
+_SECONDS_FOR_SCORES = 60.0  # that cross-validation may take without being asked for
+_FEWEST_ROWS = 200
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What was said of the model and its limits, under the names that the estimators have for it."""
+
+    log_phi: float
+    alpha: float
+    max_bins: int
+    binning: Binning
+    max_depth: int | None
+    min_samples_leaf: float
+    min_samples_split: float
+    prior: Any
+    split_alpha: float
+    split_beta: float
+    limits: Limits
+
+    @property
+    def family(self) -> Family:
+        """Which trees are looked at."""
+        return Family(self.max_depth, self.min_samples_leaf, self.min_samples_split)
+
+    @property
+    def tree_prior(self) -> TreePrior:
+        """The prior over trees."""
+        return choose_prior(self.prior, self.log_phi, self.split_alpha, self.split_beta)
+
+    def estimator(self, task: str) -> Estimator:
+        """Return the estimator that would do the same with a table in memory."""
+        names = [name for name in self.__dataclass_fields__ if name not in ("alpha", "limits")]
+        common = {name: getattr(self, name) for name in names}
+        common |= {"max_memory": self.limits.max_memory, "n_jobs": self.limits.n_jobs}
+        if task == "classify":
+            return BayesianTreeClassifier(alpha=self.alpha, **common)
+        return BayesianTreeRegressor(leaf="normal" if task == "regress" else "poisson", **common)
+
+
+@dataclass(frozen=True, eq=False)
+class Grouped:
+    """What is left of a file once it is read."""
+
+    grid: Grid
+    cells: Cells
+    leaf: LeafModel
+    classes: Any
+    sample: Sample
+
+
+def read(
+    source: Source, target: str, weight: str | None, task: Task | None, choice: Choice, max_bins: int
+) -> TrainingFile:
+    """Find out what the columns of a file are."""
+    with working(f"reading {source.path.name}"):
+        return read_training_file(source, target, weight=weight, task=task, choice=choice, max_bins=max_bins)
+
+
+def group(training: TrainingFile, settings: Settings, n_sampled: int, seed: int) -> Grouped:
+    """Make cells of the rows of a file, and keep some of the rows."""
+    with working("grouping rows into cells"):
+        grid, leaf = training.grid(settings.binning), training.target.leaf(settings.alpha)
+        cells = training.cells(grid, leaf)
+        return Grouped(grid, cells, leaf, training.target.classes, training.sample(n_sampled, seed))
+
+
+def list_trees(data: Grouped, settings: Settings, console: Console) -> tuple[Posterior, float]:
+    """Estimate what the work will take, do it, and return the posterior and the seconds that it took."""
+    with working("estimating the cost"):
+        cost = predict_cost(data.cells, settings.family, settings.limits)
+    print_cost(cost, settings.limits.n_bytes, console)
+    prior, start = settings.tree_prior, time.monotonic()
+    with warnings.catch_warnings(record=True) as caught, BuildProgress() as progress:
+        warnings.simplefilter("always", DepthLimitedWarning)
+        graph = build_graph(data.cells, settings.family, settings.limits, progress)
+    for warning in caught:
+        warn(str(warning.message))
+    posterior = Posterior(graph, data.leaf, prior, data.grid, data.classes, settings.limits.n_jobs)
+    return posterior, time.monotonic() - start
+
+
+def show_posterior(posterior: Posterior, seed: int, console: Console) -> Notes:
+    """Print the most probable tree and what samples say of all trees; return what samples say."""
+    with working("drawing trees"):
+        overview, summary, tree = look_over(posterior, random_state=seed), summarise(posterior), posterior.map_tree()
+    notes = note_overview(overview)
+    print_posterior(summary, notes, console)
+    print_tree(tree, console, "Best tree")
+    print_top(notes, console)
+    return notes
+
+
+@dataclass(frozen=True)
+class Validation:
+    """How to cross-validate: `is_asked_for` does it however long it takes."""
+
+    n_folds: int
+    seed: int
+    is_asked_for: bool
+
+    def run(self, posterior: Posterior, seconds: float, sample: Sample, estimator: Estimator) -> Notes | None:
+        """Return scores; None if they take too long. `seconds` is what one fit takes."""
+        for_fits, for_a_row = self.n_folds * seconds, _seconds_a_row(posterior, sample)
+        n_rows, expected = len(sample.y), for_fits + for_a_row * len(sample.y)
+        if not self.is_asked_for and expected > _SECONDS_FOR_SCORES:
+            n_rows = int((_SECONDS_FOR_SCORES - for_fits) / for_a_row)
+            if n_rows < _FEWEST_ROWS:
+                warn(f"scores are left out, they would take about {in_words(expected)}; --cv asks for them")
+                return None
+            sample = sample.take(n_rows, self.seed)
+        with steps("cross-validating") as progress:
+            parts = sample.columns, sample.is_nominal, sample.y, sample.weights
+            scores = compare_with_cart(estimator, *parts, self.n_folds, self.seed, progress)
+        return note_scores(scores, self.n_folds, n_rows)
+
+
+def _seconds_a_row(posterior: Posterior, sample: Sample) -> float:
+    """Return how long all trees take to predict a row, after the first."""
+    rows = as_rows(sample.columns)[:_ROWS_TIMED]
+    posterior.expected_output(rows[:1])
+    start = time.monotonic()
+    posterior.expected_output(rows)
+    return (time.monotonic() - start) / len(rows)

@@ -1,0 +1,88 @@
+"""What a model file says of the data it was fitted to and of its posterior, as plain JSON."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from bcart.estimators.comparison import Score
+from bcart.files.columns import ColumnReport
+from bcart.files.targets import Target
+from bcart.files.training import TrainingFile
+from bcart.overview import Overview
+from bcart.tree import Tree
+
+_MOST_LABELS = 4
+_MOST_CLASSES = 6
+
+Notes = dict[str, Any]
+
+
+def note_data(training: TrainingFile) -> Notes:
+    """Return what the file is, and what its columns were taken for."""
+    target, rows = training.target, training.target.rows
+    return {
+        "file": training.source.path.name,
+        "target": target.name,
+        "task": target.task,
+        "is_guessed": target.is_guessed,
+        "target_values": _describe_target(target),
+        "weight": rows.weight,
+        "n_rows": rows.n_rows,
+        "n_without_target": rows.n_without_target,
+        "n_without_weight": rows.n_without_weight,
+        "columns": [_note_column(column) for column in training.columns],
+    }
+
+
+def _describe_target(target: Target) -> str:
+    if target.moments is not None:
+        y = target.moments
+        return f"{y.lowest:.6g} to {y.highest:.6g}, mean {y.mean:.6g}"
+    assert target.classes is not None
+    pairs = [f"{label} {count:,.10g}" for label, count in zip(target.classes.tolist(), target.counts, strict=True)]
+    return _few(pairs, _MOST_CLASSES)
+
+
+def _note_column(column: ColumnReport) -> Notes:
+    feature = column.feature
+    reading = {"name": column.name} if feature is None else feature.to_json()
+    about = {"note": "" if feature is None else feature.note, "n_missing": column.n_missing}
+    return {**reading, "role": column.role, "reason": column.reason, "values": _describe_values(column), **about}
+
+
+def _describe_values(column: ColumnReport) -> str:
+    if column.role == "nominal":
+        labels = [str(label) for label in column.distinct or ()]
+        return f"{len(labels)} labels: {_few(labels, _MOST_LABELS)}"
+    return "" if column.role == "dropped" else f"{column.lowest:.6g} to {column.highest:.6g}"
+
+
+def note_overview(overview: Overview) -> Notes:
+    """Return the top of the posterior."""
+    return {
+        "n_samples": overview.n_samples,
+        "leaves": {str(n): share for n, share in overview.leaves.items()},
+        "top": [_note_tree(tree) for tree in overview.top],
+    }
+
+
+def _note_tree(tree: Tree) -> Notes:
+    tests = [tree.describe_test(node) for node in range(tree.n_nodes) if tree.feature[node] >= 0]
+    return {
+        "probability": math.exp(tree.log_probability),
+        "n_leaves": tree.n_leaves,
+        "depth": tree.depth,
+        "tests": _few(tests, 8, ", ") or "nothing",
+    }
+
+
+def note_scores(scores: Sequence[Score], n_folds: int, n_rows: int) -> Notes:
+    """Return cross-validated scores."""
+    listed = [{"model": score.model, "n_leaves": score.n_leaves, **score.values} for score in scores]
+    return {"n_folds": n_folds, "n_rows": n_rows, "models": listed}
+
+
+def _few(parts: Sequence[str], most: int, comma: str = ", ") -> str:
+    return comma.join(parts[:most]) + (f"{comma}…" if len(parts) > most else "")

@@ -1,0 +1,62 @@
+"""``bcart predict``."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from bcart.cli.models import list_again
+from bcart.cli.options import Jobs, Level, Memory, ModelFile, PredictorName
+from bcart.cli.screen import aside, steps
+from bcart.files.dialect import MISSING_TEXTS
+from bcart.files.predictions import Predictor, write_predictions
+from bcart.files.source import Source
+from bcart.limits import Limits
+from bcart.storage import load_model
+
+
+def predict(
+    model: ModelFile,
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A CSV or Parquet file of any size.")],
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", metavar="PATH", help="A .csv or .parquet file; by default CSV to the screen."),
+    ] = None,
+    predictor: Annotated[
+        PredictorName, typer.Option(help="All trees together, or the most probable one, which is quicker.")
+    ] = PredictorName.ENSEMBLE,
+    level: Level = 0.95,
+    only_predictions: Annotated[
+        bool, typer.Option("--only-predictions", help="Leave out the columns of the file.")
+    ] = False,
+    missing: Annotated[
+        list[str] | None, typer.Option(metavar="TEXT", help="Another text that stands for a missing value.")
+    ] = None,
+    max_memory: Memory = None,
+    jobs: Jobs = None,
+) -> None:
+    """Predict the rows of a file, and say how sure that is.
+
+    Classes get a probability each, with its credible interval; numbers an interval of the mean and one of the target.
+    """
+    saved = load_model(model)
+    limits = Limits(saved.limits.max_memory if max_memory is None else max_memory, n_jobs=jobs)
+    with Source(file, limits, [*MISSING_TEXTS, *(missing or ())]) as source, tempfile.TemporaryDirectory() as folder:
+        if predictor is PredictorName.MAP:
+            who = Predictor.of_tree(saved.tree, level)
+        else:
+            who = Predictor.of_posterior(list_again(saved, max_memory, jobs), level)
+        path = output or Path(folder, "predictions.csv")
+        columns = saved.about.get("data", {}).get("columns")
+        with steps("predicting") as progress:
+            write_predictions(source, who, columns, path, keep_columns=not only_predictions, on_progress=progress)
+        if output is None:
+            with path.open("rb") as text:
+                shutil.copyfileobj(text, sys.stdout.buffer)
+        else:
+            aside().print(f"{source.n_rows:,} predictions in {output}", soft_wrap=True)

@@ -1,0 +1,144 @@
+"""The parts of a report on a model: data, cost, posterior, tree, scores."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from bcart.cli.screen import printable
+from bcart.cost import CostEstimate
+from bcart.limits import format_bytes, format_count
+from bcart.tree import Tree
+
+_MOST_COLUMNS = 24
+_MOST_TREES = 3
+_BARS = "▁▂▃▄▅▆▇█"
+_ROLES = {"numeric": "number", "nominal": "label", "dropped": "dropped"}
+_TASKS = {"classify": "classes", "regress": "numbers", "count": "counts"}
+
+
+def print_data(notes: Mapping[str, Any], console: Console) -> None:
+    """Print what the file is, and what its columns were taken for."""
+    guessed = ", guessed: --task says otherwise" if notes["is_guessed"] else ""
+    _begin(console, "Data", f"{notes['file']}: {notes['n_rows']:,} rows")
+    for count, why in (("n_without_target", f"without {notes['target']}"), ("n_without_weight", "of weight 0")):
+        if notes[count]:
+            _go_on(console, f"{notes[count]:,} rows {why} are left out")
+    _begin(console, "Target", f"{notes['target']}: {notes['target_values']}", f"{_TASKS[notes['task']]}{guessed}")
+    if notes["weight"]:
+        _go_on(console, f"rows are weighed by {notes['weight']}")
+    columns = notes["columns"]
+    _begin(console, "Columns", "")
+    console.print(Padding(_column_table(columns[:_MOST_COLUMNS]), (0, 0, 0, 2)))
+    if len(columns) > _MOST_COLUMNS:
+        n_used = sum(column["role"] != "dropped" for column in columns)
+        _go_on(console, f"… {len(columns)} columns, {n_used} of them used")
+
+
+def _column_table(columns: list[Mapping[str, Any]]) -> Table:
+    table = Table.grid(padding=(0, 2))
+    for column in columns:
+        missing = f"{column['n_missing']:,} missing" if column["n_missing"] else ""
+        values = column["reason"] or column["values"]
+        note = ", ".join(part for part in (column["note"], missing) if part)
+        style = "dim" if column["role"] == "dropped" else ""
+        cells = column["name"], _ROLES[column["role"]], values, note
+        table.add_row(*(Text(printable(str(cell)), overflow="ellipsis", no_wrap=True) for cell in cells), style=style)
+    return table
+
+
+def print_cost(cost: CostEstimate, max_memory: int, console: Console) -> None:
+    """Print what the work is expected to take."""
+    deepest = cost.deepest_within(max_memory)
+    _begin(console, "Cost", str(cost.all_trees))
+    if deepest is not None:
+        _go_on(console, f"{format_bytes(max_memory)} are enough for trees up to depth {deepest}")
+
+
+def print_posterior(summary: Mapping[str, Any], notes: Mapping[str, Any], console: Console) -> None:
+    """Print which trees the answers are exact for, and how large probable ones are."""
+    depth = "" if summary["max_depth"] is None else f" up to depth {summary['max_depth']}"
+    _begin(
+        console,
+        "Posterior",
+        f"exact for all {format_count(summary['log_n_trees'])} trees{depth} on {summary['n_cells']:,} cells",
+    )
+    _go_on(
+        console,
+        f"log evidence {summary['log_evidence']:.4f}, {summary['n_boxes']:,} boxes, {summary['n_splits']:,} splits",
+    )
+    leaves = {int(n): float(share) for n, share in notes["leaves"].items()}
+    mean = sum(n * share for n, share in leaves.items())
+    first, last = min(leaves), max(leaves)
+    spark = _sparkline([leaves.get(n, 0.0) for n in range(first, last + 1)])
+    _go_on(console, f"leaves {first} {spark} {last}, {mean:.1f} on average of {notes['n_samples']:,} sampled trees")
+
+
+def _sparkline(shares: list[float]) -> str:
+    width = 40
+    if len(shares) > width:
+        step = -(-len(shares) // width)
+        shares = [sum(shares[i : i + step]) for i in range(0, len(shares), step)]
+    top = max(shares)
+    return "".join(_BARS[min(len(_BARS) - 1, int(share / top * len(_BARS)))] if share else " " for share in shares)
+
+
+def print_tree(tree: Tree, console: Console, title: str = "Tree") -> None:
+    """Print a tree."""
+    first, *lines = str(tree).splitlines()
+    _begin(console, title, first.removeprefix("Tree with "))
+    for line in lines:
+        console.print(Text("  " + printable(line)), soft_wrap=True)
+
+
+def print_top(notes: Mapping[str, Any], console: Console) -> None:
+    """Print the trees that come next."""
+    top = notes["top"][1 : 1 + _MOST_TREES]
+    if not top:
+        return
+    _begin(console, "Next", "the next most probable trees that were met")
+    table = Table.grid(padding=(0, 2))
+    for place, tree in enumerate(top, start=2):
+        size = f"{tree['n_leaves']} leaves"
+        tests = Text(printable(tree["tests"]), overflow="ellipsis", no_wrap=True)
+        table.add_row(f"{place}.", f"{tree['probability']:.2g}", size, tests)
+    console.print(Padding(table, (0, 0, 0, 2)))
+
+
+def print_scores(notes: Mapping[str, Any], console: Console) -> None:
+    """Print cross-validated scores of three models side by side."""
+    models = notes["models"]
+    names = [name for name in models[0] if name not in ("model", "n_leaves")]
+    _begin(console, "Scores", f"{notes['n_folds']}-fold cross-validation on {notes['n_rows']:,} rows")
+    table = Table.grid(padding=(0, 3))
+    table.add_column()
+    for _ in (*names, "leaves"):
+        table.add_column(justify="right")
+    table.add_row("", *names, "leaves", style="dim")
+    for model in models:
+        leaves = "all" if model["n_leaves"] is None else f"{model['n_leaves']:.1f}"
+        table.add_row(model["model"], *(f"{model[name]:.4g}" for name in names), leaves)
+    console.print(Padding(table, (0, 0, 0, 2)))
+
+
+def print_output(output: Path | None, console: Console) -> None:
+    """Print where the model is."""
+    if output is None:
+        _begin(console, "Saved", "nothing; -o model.bcart keeps the model for bcart predict, show, export and plot")
+    else:
+        _begin(console, "Saved", f"{output}, {format_bytes(output.stat().st_size)}")
+
+
+def _begin(console: Console, title: str, text: str, note: str = "") -> None:
+    line = Text.assemble((f"{title:<10}", "bold"), printable(text), (f"  ({printable(note)})" if note else "", "dim"))
+    console.print(line, soft_wrap=True)
+
+
+def _go_on(console: Console, text: str) -> None:
+    console.print(Text(" " * 10 + printable(text)), soft_wrap=True)

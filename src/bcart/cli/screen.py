@@ -1,0 +1,107 @@
+"""Where words go: reports to stdout, progress and warnings to stderr."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeRemainingColumn
+from rich.text import Text
+
+from bcart.graph import Progress as Build
+from bcart.limits import format_bytes
+
+
+def report() -> Console:
+    """Return the console for reports; where there is no terminal, it writes plain text."""
+    return Console(file=sys.stdout, highlight=False, emoji=False, markup=False)
+
+
+def aside() -> Console:
+    """Return the console for progress and warnings."""
+    return Console(file=sys.stderr, highlight=False, emoji=False, markup=False)
+
+
+def printable(text: str) -> str:
+    """Return text in which nothing can move the cursor or change a terminal; names in files may try.
+
+    Examples
+    --------
+    >>> printable("red\\x1b[31m\\n")
+    'red\\\\x1b[31m\\\\n'
+    """
+    return "".join(c if c.isprintable() or c == " " else c.encode("unicode_escape").decode() for c in text)
+
+
+def heading(text: str, note: str = "") -> Text:
+    """Return a line that begins a part of a report."""
+    return Text.assemble((text, "bold"), ("  " + note if note else "", "dim"))
+
+
+def warn(message: str) -> None:
+    """Write a sentence that has to be seen, but ends nothing."""
+    aside().print(Text.assemble(("note: ", "bold yellow"), printable(message)), soft_wrap=True)
+
+
+def in_words(seconds: float) -> str:
+    """Write a time for a person.
+
+    Examples
+    --------
+    >>> in_words(0.26), in_words(100), in_words(7200)
+    ('0.3 s', '2 min', '2.0 h')
+    """
+    if seconds < 90:
+        return f"{seconds:.1f} s" if seconds < 10 else f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
+
+
+@contextmanager
+def working(what: str) -> Iterator[None]:
+    """Show that something is going on, if somebody is watching."""
+    with aside().status(what):
+        yield
+
+
+class BuildProgress:
+    """Shows how far the list of boxes is, if somebody is watching."""
+
+    def __init__(self) -> None:
+        self._status = aside().status("listing boxes")
+
+    def __call__(self, progress: Build) -> None:
+        """Show the depth, the boxes and the bytes reached."""
+        share = progress.n_expanded / max(1, progress.layer_size)
+        self._status.update(
+            f"listing boxes: depth {progress.depth + 1} {share:.0%}, {progress.n_boxes:,} boxes, "
+            f"{format_bytes(progress.n_bytes)}"
+        )
+
+    def __enter__(self) -> BuildProgress:
+        self._status.start()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._status.stop()
+
+
+@contextmanager
+def steps(what: str) -> Iterator[StepProgress]:
+    """Show a bar and the remaining time, if somebody is watching."""
+    columns = SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TextColumn("{task.percentage:.0f} %")
+    with Progress(*columns, TimeRemainingColumn(), console=aside(), transient=True) as progress:
+        yield StepProgress(progress, what)
+
+
+class StepProgress:
+    """A bar for a known number of steps."""
+
+    def __init__(self, progress: Progress, what: str) -> None:
+        self._progress = progress
+        self._task = progress.add_task(what, total=None)
+
+    def __call__(self, n_done: int, n_all: int) -> None:
+        """Show that so many steps of all are done."""
+        self._progress.update(self._task, completed=n_done, total=n_all)
