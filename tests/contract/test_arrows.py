@@ -37,7 +37,12 @@ DOORS = {"tree": "export", "posterior": "export"}
 ORACLE_MAY_IMPORT = {"tree", "errors"}
 NOT_THE_ORACLE = {"testing", "testing.strategies", "testing.both"}
 # Whole packages that only some may know of; a folder stands for all of its files.
-KNOWN_TO = {"sklearn": {"estimators", "export", "demo"}, "narwhals": {"tables"}, "nltk": {"grammar"}}
+KNOWN_TO = {
+    "sklearn": {"estimators", "export", "demo"},
+    "narwhals": {"tables"},
+    "nltk": {"grammar"},
+    "matplotlib": {"plotting"},
+}
 STANDS_ALONE = {"errors", "cached", "writing"}
 TOP = {"demo", "cli"}
 
