@@ -267,10 +267,13 @@ def test_huge_counts_are_answered_or_refused_in_time(size):
     assert child.stdout == "done\n", child.stderr[-300:]
 
 
-@pytest.mark.parametrize("size", [1e-100, 1e100, 1e153, 1e160, 1e300])
+@pytest.mark.parametrize("size", [1e-300, 1e-155, 1e-100, 1e100, 1e153, 1e160, 1e300])
 def test_tiny_and_huge_numbers_are_answered_in_their_units_or_refused(size):
     plain = fit(X[:20], Y[:20])
-    if size > 1e155:
+    if size < 1e-150:
+        with pytest.raises(bcart.InvalidDataError, match="too little for its squares; multiply it by a number"):
+            fit(X[:20], Y[:20] * size)
+    elif size > 1e155:
         with pytest.raises(bcart.InvalidDataError, match="too far for its squares; divide it by a number"):
             fit(X[:20], Y[:20] * size)
     else:

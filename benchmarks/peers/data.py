@@ -10,6 +10,8 @@ from pathlib import Path
 import numpy as np
 from sklearn.model_selection import KFold, StratifiedKFold
 
+from bcart.datasets import make_hidden_xor
+
 # Depth of bcart's trees, so that a fold takes seconds with one thread; None: all trees.
 CLASSIFICATION = {
     "paper/caesarian": None,
@@ -69,7 +71,7 @@ def from_file(name: str) -> tuple[np.ndarray, np.ndarray]:
     return table[:, :-1], table[:, -1]
 
 
-def hidden_xor(n_rows: int = 500) -> tuple[np.ndarray, np.ndarray]:
+def hidden_xor() -> tuple[np.ndarray, np.ndarray]:
     """Twenty fair coins; the class is the XOR of the first four."""
-    X = np.random.default_rng(0).integers(0, 2, (n_rows, 20)).astype(float)
-    return X, np.bitwise_xor.reduce(X[:, :4].astype(int), axis=1)
+    table = make_hidden_xor(500, random_state=0)
+    return table.data, table.target

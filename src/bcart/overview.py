@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
-
-import numpy as np
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 
 from bcart.parse import RandomState
 from bcart.posterior import Posterior
 from bcart.tree import Tree
+
+_LOG_PHIS = 3.0, 4.0, 6.0, 8.0, 12.0
+_N_DRAWN, _N_TRIED = 300, 10  # trees under each of these priors
+_MOST_SPLITS = 5_000_000  # whose sweeps take no time worth speaking of
 
 
 @dataclass(frozen=True)
@@ -27,7 +30,7 @@ class Overview:
 
     Examples
     --------
-    >>> import bcart
+    >>> import bcart, numpy as np
     >>> cells = bcart.Cells(codes=[[0], [1], [2]], statistics=[[9, 0], [8, 1], [0, 9]])
     >>> overview = look_over(bcart.Posterior(bcart.build_graph(cells)), n_samples=100, random_state=0)
     >>> [round(float(np.exp(tree.log_probability)), 3) for tree in overview.top], overview.leaves
@@ -41,12 +44,30 @@ class Overview:
 
 
 def look_over(posterior: Posterior, n_samples: int = 1000, n_top: int = 5, random_state: RandomState = 0) -> Overview:
-    """Draw trees and return what is common among them."""
+    """Draw trees and return what is common among them.
+
+    Where trees are many, hardly one is drawn twice, and those that are drawn are larger than the most probable ones.
+    These are looked for under priors that prefer smaller trees, and compared under the prior that counts.
+    """
     sampled = posterior.sample(n_samples, random_state)
-    distinct = {posterior.map_tree(), *sampled}
-    top = sorted(distinct, key=lambda tree: (-tree.log_probability, tree.n_leaves, str(tree)))[:n_top]
-    sizes, depths = ([getattr(tree, name) for tree in sampled] for name in ("n_leaves", "depth"))
-    return Overview(n_samples, tuple(top), _shares(sizes), _shares(depths))
+    best = posterior.map_tree()
+    known = {tree: tree.log_probability for tree in (*sampled, best)}
+    for tree in _smaller_trees(posterior, random_state):
+        if tree not in known:
+            known[tree] = posterior.log_probability(tree)
+    others = sorted((tree for tree in known if tree != best), key=lambda tree: -known[tree])[: n_top - 1]
+    top = (best, *(replace(tree, log_probability=known[tree]) for tree in others))
+    leaves, depths = ([getattr(tree, name) for tree in sampled] for name in ("n_leaves", "depth"))
+    return Overview(n_samples, top, _shares(leaves), _shares(depths))
+
+
+def _smaller_trees(posterior: Posterior, random_state: RandomState) -> Iterator[Tree]:
+    """Yield trees that are often drawn under priors that prefer smaller ones; none if that would take long."""
+    if posterior.graph.is_folded or posterior.n_splits > _MOST_SPLITS:
+        return
+    for log_phi in _LOG_PHIS:
+        drawn = Counter(posterior.with_prior(log_phi=log_phi).sample(_N_DRAWN, random_state))
+        yield from (tree for tree, _ in drawn.most_common(_N_TRIED))
 
 
 def _shares(numbers: list[int]) -> dict[int, float]:

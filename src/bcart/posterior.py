@@ -355,11 +355,8 @@ class Posterior:
 
     def _rows(self, X: Any) -> Rows:
         positions = self._routing.positions(X, self._n_workers)
-        parts = self.graph, self.leaf, self._routing, self._native_grammar, self._weights_of_boxes
+        parts = self.graph, self.leaf, self._routing, self._native_grammar, lambda: self._box_weights
         return Rows(positions, *parts, self._n_workers, lambda: self._room)
-
-    def _weights_of_boxes(self) -> FloatArray:
-        return self._box_weights
 
     @cached_property
     def _box_weights(self) -> FloatArray:
@@ -401,3 +398,8 @@ class Posterior:
             f"({self.graph.cells.n_cells:,} cells, {self.n_boxes:,} boxes, {self.n_splits:,} splits): "
             f"log evidence {self.log_evidence:.4f}, {self.prior}, {self.leaf}>"
         )
+
+    def _repr_html_(self) -> str:
+        from bcart.export import write_posterior_html
+
+        return write_posterior_html(self)

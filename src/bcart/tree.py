@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -130,12 +130,19 @@ class Tree:
             or not self._is_preorder()
         ):
             raise InvalidModelError("the arrays of a tree must describe its nodes in preorder, one entry a node")
-        n_labels = np.array([0 if labels is None else len(labels) for labels in self.categories])
-        is_split, asks = self.feature >= 0, self.category >= 0
-        if (asks & (~is_split | (self.category >= n_labels[self.feature]))).any():
-            raise InvalidModelError("a node of a tree asks for a label that its feature does not have")
-        if (is_split & ~asks & np.isnan(self.threshold)).any():
-            raise InvalidModelError("a node of a tree has neither a threshold nor a label to ask for")
+        self._check_questions(np.flatnonzero(self.feature >= 0))
+        if self.leaf is not None and self.leaf.n_statistics != self.statistics.shape[1]:
+            raise InvalidModelError(f"the nodes have {self.statistics.shape[1]} statistics, but {self.leaf} has others")
+
+    def _check_questions(self, nodes: npt.NDArray[np.intp]) -> None:
+        for node, feature in zip(nodes, self.feature[nodes], strict=True):
+            labels, threshold, category = self.categories[feature], self.threshold[node], self.category[node]
+            asks_for_missing = threshold == -np.inf and self.missing_left[node] and category < 0
+            is_right = np.isfinite(threshold) if labels is None else 0 <= category < len(labels)
+            if not (is_right and (labels is not None or category < 0)) and not asks_for_missing:
+                raise InvalidModelError(
+                    f"node {node} must ask for a label of its feature, a finite threshold, or missing values"
+                )
 
     def _is_preorder(self) -> bool:
         """Tell whether each subtree ends where the next one begins, and that of the root with the last node."""
@@ -264,6 +271,85 @@ class Tree:
             listed += "; p = " + ", ".join(f"{chances[c]:.3f}" for c in shown)
         more = ", …" if len(counts) > _MOST_CLASSES else ""
         return f"{classes[best]}  p={chances[best]:.3f}  ({listed}{more})"
+
+    # -- doors to bcart.export -----------------------------------------------------------------------------------------
+
+    def to_text(self, level: float = 0.95) -> str:
+        """Write a rule for each leaf, on a line: conditions, prediction, credible interval of a level, number of rows.
+
+        Conditions on one feature are put together. A tree without a leaf model has no intervals.
+        """
+        from bcart.export import write_text
+
+        return write_text(self, level)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the tree as nested dicts and lists of text and numbers; `bcart.export.plain` documents them."""
+        from bcart.export import write_dict
+
+        return write_dict(self)
+
+    @staticmethod
+    def from_dict(record: dict[str, Any]) -> Tree:
+        """Return the tree that `to_dict` was asked of; `FormatError` if there is none."""
+        from bcart.export import read_dict
+
+        return read_dict(record)
+
+    def to_json(self, indent: int | None = None) -> str:
+        """Return `to_dict` as JSON."""
+        from bcart.export import write_json
+
+        return write_json(self, indent)
+
+    @staticmethod
+    def from_json(text: str | bytes) -> Tree:
+        """Return the tree that `to_json` was asked of; `FormatError` if there is none."""
+        from bcart.export import read_json
+
+        return read_json(text)
+
+    def to_dot(self, level: float = 0.95) -> str:
+        """Draw the tree in the language of Graphviz: ``dot -Tsvg`` makes a picture of it."""
+        from bcart.export import write_dot
+
+        return write_dot(self, level)
+
+    def to_sklearn(self) -> Any:
+        """Return a fitted ``DecisionTreeClassifier`` or ``DecisionTreeRegressor`` that predicts the same.
+
+        Its nodes have the same numbers. scikit-learn rounds values to single precision, so predictions are the same for
+        all rows of float32; a number of double precision may differ if a threshold lies between it and its rounding.
+        Missing values go the same way. Trees that ask for labels are refused.
+        """
+        from bcart.export import build_sklearn
+
+        return build_sklearn(self)
+
+    def to_sql(self, probability_of: Any = None) -> str:
+        """Write a CASE expression of standard SQL for what `predict` returns, or for the probability of a class.
+
+        Columns are named as features; NULL is a missing value, NaN (which sorts above all numbers) is not.
+        """
+        from bcart.export import write_sql
+
+        return write_sql(self, probability_of)
+
+    def to_c(self, name: str = "predict", dtype: Literal["double", "float"] = "double") -> str:
+        """Write a C99 function that takes the features of a row, and needs neither memory nor a library.
+
+        It returns the number of the most probable class, or the expected target; for classes, a second function
+        ``<name>_proba`` gives probabilities. Labels are numbered as in `categories`, -1 for others; NaN is a missing
+        value. With "float", features and results have single precision, and the same holds as for `to_sklearn`.
+        """
+        from bcart.export import write_c
+
+        return write_c(self, name, dtype)
+
+    def _repr_html_(self) -> str:
+        from bcart.export import write_html
+
+        return write_html(self)
 
 
 def describe_test(name: str, labels: Labels | None, threshold: float, category: int, missing_left: bool) -> str:

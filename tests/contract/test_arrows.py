@@ -37,7 +37,13 @@ DOORS = {"tree": "export", "posterior": "export"}
 ORACLE_MAY_IMPORT = {"tree", "errors"}
 NOT_THE_ORACLE = {"testing", "testing.strategies", "testing.both"}
 # Whole packages that only some may know of; a folder stands for all of its files.
-KNOWN_TO = {"sklearn": {"estimators", "demo"}, "narwhals": {"tables"}, "nltk": {"grammar"}}
+KNOWN_TO = {
+    "sklearn": {"estimators", "export", "reproduce", "demo"},
+    "narwhals": {"tables"},
+    "nltk": {"grammar"},
+    "joblib": {"reproduce"},
+    "matplotlib": {"plotting", "reproduce"},
+}
 STANDS_ALONE = {"errors", "cached", "writing"}
 TOP = {"demo", "cli"}
 

@@ -7,6 +7,7 @@ from bcart.leaves.dirichlet import DirichletLeaf
 from bcart.leaves.model import LeafModel, Targets
 from bcart.leaves.normal import NormalLeaf
 from bcart.leaves.poisson import PoissonLeaf
+from bcart.leaves.records import leaf_from_dict, leaf_to_dict
 
 _FOR_REGRESSION = {leaf.family: leaf for leaf in (NormalLeaf, PoissonLeaf)}
 
@@ -21,4 +22,13 @@ def choose_leaf(leaf: Any) -> Any:
     raise InvalidModelError(f"leaf={leaf!r} must be {names}, or a LeafModel that has for_targets")
 
 
-__all__ = ["DirichletLeaf", "LeafModel", "NormalLeaf", "PoissonLeaf", "Targets", "choose_leaf"]
+__all__ = [
+    "DirichletLeaf",
+    "LeafModel",
+    "NormalLeaf",
+    "PoissonLeaf",
+    "Targets",
+    "choose_leaf",
+    "leaf_from_dict",
+    "leaf_to_dict",
+]

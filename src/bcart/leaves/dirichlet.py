@@ -99,7 +99,8 @@ class DirichletLeaf(LeafModel):
     def log_density(self, y: FloatArray, statistics: FloatArray) -> FloatArray:
         """Return the log probability of the class numbered `y`."""
         chances = self.predictive(statistics)
-        return np.asarray(np.log(chances[np.arange(len(chances)), np.asarray(y, dtype=np.intp)]))
+        with np.errstate(divide="ignore"):  # a chance below the least number is none
+            return np.asarray(np.log(chances[np.arange(len(chances)), np.asarray(y, dtype=np.intp)]))
 
     def _beta(self, statistics: FloatArray, output: int) -> tuple[FloatArray, FloatArray]:
         counts = statistics + np.asarray(self.alpha)

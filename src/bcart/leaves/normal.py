@@ -12,6 +12,8 @@ from bcart.leaves.model import LeafModel, Targets
 from bcart.parse import FloatArray, as_number
 
 _MAX_DISTANCE = 1e150
+_LEAST_SCALE = 1e-300  # below, numbers lose digits
+_LEAST_VARIANCE = 1e-280
 
 
 @dataclass(frozen=True)
@@ -56,8 +58,9 @@ class NormalLeaf(LeafModel):
     def __post_init__(self) -> None:
         for name in ("prior_mean", "center"):
             object.__setattr__(self, name, as_number(getattr(self, name), name, "a finite number"))
-        for name in ("prior_weight", "noise_shape", "noise_scale"):
-            object.__setattr__(self, name, as_number(getattr(self, name), name, "a positive number", above=0))
+        for name, least in (("prior_weight", 0.0), ("noise_shape", 0.0), ("noise_scale", _LEAST_SCALE)):
+            meaning = f"a number above {least:g}"
+            object.__setattr__(self, name, as_number(getattr(self, name), name, meaning, above=least))
         if abs(self.prior_mean - self.center) > _MAX_DISTANCE:
             raise InvalidModelError(
                 f"prior_mean={self.prior_mean!r} is too far from the targets; give a nearer one, or None"
@@ -99,8 +102,8 @@ class NormalLeaf(LeafModel):
         fraction of their variance, or of 1 if they are all equal.
         """
         variance = 1.0 if y.lowest == y.highest else y.variance
-        if not 0 < variance < np.inf:
-            size, remedy = ("far", "divide") if variance else ("little", "multiply")
+        if not _LEAST_VARIANCE < variance < np.inf:
+            size, remedy = ("little", "multiply") if variance <= _LEAST_VARIANCE else ("far", "divide")
             raise InvalidDataError(
                 f"y goes from {y.lowest:g} to {y.highest:g}, too {size} for its squares; {remedy} it by a number"
             )

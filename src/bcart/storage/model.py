@@ -16,9 +16,10 @@ import numpy.typing as npt
 
 from bcart.cells import Cells
 from bcart.errors import BcartError, FormatError, InvalidModelError
+from bcart.export.plain import classes_from_dict, classes_to_dict
 from bcart.graph import Progress, build_graph
 from bcart.grid import Grid
-from bcart.leaves import LeafModel
+from bcart.leaves import LeafModel, leaf_from_dict, leaf_to_dict
 from bcart.limits import Limits
 from bcart.listing import Family, Folding
 from bcart.parts import check_parts
@@ -157,10 +158,10 @@ def _describe(posterior: Posterior, about: dict[str, Any]) -> tuple[dict[str, An
     header = {
         "bcart": version("bcart"),
         "family": asdict(replace(graph.family, max_depth=posterior.max_depth)),
-        "leaf": parts.leaf_to_entry(posterior.leaf),
+        "leaf": leaf_to_dict(posterior.leaf),
         "prior": parts.prior_to_entry(posterior.prior),
         "features": features,
-        "classes": parts.classes_to_entry(posterior.classes),
+        **classes_to_dict(posterior.classes),
         "max_memory": graph.limits.n_bytes,
         "summary": summarise(posterior),
         "log_probability": tree.log_probability,
@@ -185,11 +186,11 @@ def summarise(posterior: Posterior) -> dict[str, Any]:
 
 def _restore(header: dict[str, Any], arrays: Arrays) -> SavedModel:
     try:
-        leaf, prior = parts.leaf_from_entry(header["leaf"]), parts.prior_from_entry(header["prior"])
+        leaf, prior = leaf_from_dict(header["leaf"]), parts.prior_from_entry(header["prior"])
         grid = parts.grid_from_entry(header["features"], arrays)
-        classes, cells = parts.classes_from_entry(header["classes"]), parts.cells_from_arrays(arrays, grid)
+        classes, cells = classes_from_dict(header), parts.cells_from_arrays(arrays, grid)
         check_parts(cells, grid, leaf, classes)
-        tree = parts.tree_from_arrays(arrays, grid, leaf, classes, float(header["log_probability"]))
+        tree = parts.tree_from_arrays(arrays, grid, leaf, classes, min(0.0, float(header["log_probability"])))
         family, limits = Family(**header["family"]), Limits(header["max_memory"])
         summary, about = _checked_summary(header["summary"]), dict(header["about"])
         return SavedModel(cells, grid, family, leaf, prior, classes, tree, summary, about, limits)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import asdict
+from collections.abc import Mapping
+from dataclasses import asdict, is_dataclass
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from bcart.cells import Cells
 from bcart.errors import FormatError, InvalidModelError
+from bcart.export.plain import plain_label
 from bcart.grid import Grid
 from bcart.leaves import LeafModel
 from bcart.priors import TreePrior
@@ -20,56 +21,33 @@ from bcart.tree import Tree
 _TREE_ARRAYS = ("feature", "threshold", "left", "right", "statistics", "category", "missing_left", "saw_missing")
 
 
-def leaf_to_entry(leaf: LeafModel) -> dict[str, Any]:
-    """Return the family of a leaf model and its parameters."""
-    return {"family": leaf.family, **_parameters(leaf)}
-
-
-def leaf_from_entry(entry: Mapping[str, Any]) -> LeafModel:
-    """Return the leaf model of an entry; its family has to be one that is known here."""
-    return _choose(LeafModel, "family", entry)  # type: ignore[no-any-return]
-
-
 def prior_to_entry(prior: TreePrior) -> dict[str, Any]:
     """Return the name of a prior and its parameters."""
-    return {"name": prior.name, **_parameters(prior)}
+    if not is_dataclass(prior):
+        raise InvalidModelError(f"{type(prior).__name__} is no dataclass, so its parameters cannot be stored")
+    return {"name": prior.name, **asdict(prior)}
 
 
 def prior_from_entry(entry: Mapping[str, Any]) -> TreePrior:
     """Return the prior of an entry; its name has to be one that is known here."""
-    return _choose(TreePrior, "name", entry)  # type: ignore[no-any-return]
-
-
-def _parameters(part: Any) -> dict[str, Any]:
-    try:
-        return asdict(part)
-    except TypeError:
-        raise InvalidModelError(f"{type(part).__name__} is no dataclass, so its parameters cannot be stored") from None
-
-
-def _choose(root: type, key: str, entry: Mapping[str, Any]) -> Any:
-    """Return an object of the class under `root` that an entry names, with the parameters of the entry."""
+    known = {kind.name: kind for kind in TreePrior.__subclasses__() if is_dataclass(kind)}
     parameters = dict(entry)
-    name = parameters.pop(key)
-    known = {getattr(kind, key): kind for kind in _kinds_of(root) if hasattr(kind, key)}
+    name = parameters.pop("name")
     if name not in known:
-        listed = ", ".join(sorted(known))
-        raise FormatError(f"its {root.__name__} is {name!r}; known here are {listed}: import what defines it first")
+        raise FormatError(f"no prior of the name {name!r} is known; if it is one of your own, import it first")
     return known[name](**parameters)
-
-
-def _kinds_of(root: type) -> Iterable[type]:
-    kinds: list[type] = root.__subclasses__()
-    for kind in kinds:
-        yield kind
-        yield from _kinds_of(kind)
 
 
 def grid_to_entry(grid: Grid) -> tuple[list[dict[str, Any]], Arrays]:
     """Return what the header says of each feature, and the bounds of all bins, one feature behind the other."""
     parts = grid.feature_names, grid.lowest, grid.categories, grid.has_missing
     features = [
-        {"name": name, "n_bins": len(lowest), "labels": _plain_labels(labels), "has_missing": bool(missing)}
+        {
+            "name": name,
+            "n_bins": len(lowest),
+            "labels": None if labels is None else [*map(plain_label, labels)],
+            "has_missing": bool(missing),
+        }
         for name, lowest, labels, missing in zip(*parts, strict=True)
     ]
     return features, {"lowest": np.concatenate(grid.lowest), "highest": np.concatenate(grid.highest)}
@@ -99,22 +77,6 @@ def cells_from_arrays(arrays: Arrays, grid: Grid) -> Cells:
     return Cells(arrays["codes"], arrays["statistics"], arrays["weights"], grid.kinds)
 
 
-def classes_to_entry(classes: npt.NDArray[Any] | None) -> list[Any] | None:
-    """Return class labels as they are written in JSON; they have to be of one kind."""
-    if classes is None:
-        return None
-    if classes.dtype.kind not in "biufU" and len({type(label) for label in classes.tolist()}) != 1:
-        raise InvalidModelError("class labels of several types cannot be stored; make all of them text or numbers")
-    return _plain_labels(tuple(classes.tolist()))
-
-
-def classes_from_entry(entry: list[Any] | None) -> npt.NDArray[Any] | None:
-    """Return the class labels of an entry."""
-    if entry is not None and len({type(label) for label in entry}) != 1:
-        raise FormatError("its classes are not of one kind")
-    return None if entry is None else np.array(entry)
-
-
 def tree_to_arrays(tree: Tree) -> Arrays:
     """Return the arrays of a tree, but for those that follow from the leaf model."""
     return {f"tree.{name}": getattr(tree, name) for name in _TREE_ARRAYS}
@@ -138,16 +100,3 @@ def tree_from_arrays(
         log_probability=log_probability,
         leaf=leaf,
     )
-
-
-def _plain_labels(labels: tuple[Any, ...] | None) -> list[Any] | None:
-    """Return labels without the types of numpy."""
-    if labels is None:
-        return None
-    plain = [label.item() if isinstance(label, np.generic) else label for label in labels]
-    for label in plain:
-        if not isinstance(label, (str, int, float)):
-            raise InvalidModelError(
-                f"the label {label!r} cannot be stored; labels must be text, numbers or truth values"
-            )
-    return plain
