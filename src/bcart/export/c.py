@@ -16,7 +16,7 @@ from bcart.tree import Tree
 
 Precision = Literal["double", "float"]
 
-_MOST_NESTED = 16  # leaves up to which nested questions make smaller code than tables
+_MOST_NESTED = 16  # leaves, up to about which nested questions make smaller code than tables
 _WIDTH = 100
 _KEYWORDS = re.compile(
     "auto|break|case|char|const|continue|default|do|double|else|enum|extern|float|for|goto|if|inline|int|long|main|"
@@ -164,8 +164,12 @@ class _Source:
         """Write a threshold; of single precision the one that says the same of all numbers of single precision."""
         if asked.kind != "below":
             return self.literal(max(asked.label, 0))
-        nearest = np.float64(asked.threshold).astype(self.dtype)
-        return self.literal(nearest if nearest >= asked.threshold else np.nextafter(nearest, np.inf, dtype=self.dtype))
+        if self.dtype == "double":
+            return self.literal(asked.threshold)
+        with np.errstate(over="ignore"):
+            nearest = np.float32(asked.threshold)
+        is_enough = float(nearest) >= asked.threshold
+        return self.literal(nearest if is_enough else np.nextafter(nearest, np.float32(np.inf)))
 
     def literal(self, value: Any) -> str:
         """Write a number."""
