@@ -33,8 +33,8 @@ class Overview:
     >>> import bcart, numpy as np
     >>> cells = bcart.Cells(codes=[[0], [1], [2]], statistics=[[9, 0], [8, 1], [0, 9]])
     >>> overview = look_over(bcart.Posterior(bcart.build_graph(cells)), n_samples=100, random_state=0)
-    >>> [round(float(np.exp(tree.log_probability)), 3) for tree in overview.top], overview.leaves
-    ([0.906, 0.094], {2: 0.92, 3: 0.08})
+    >>> [round(float(np.exp(tree.log_probability)), 3) for tree in overview.top[:3]], overview.leaves
+    ([0.906, 0.047, 0.047], {2: 0.92, 3: 0.08})
     """
 
     n_samples: int

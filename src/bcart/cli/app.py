@@ -10,8 +10,15 @@ from bcart.cli.export import export
 from bcart.cli.fit import fit
 from bcart.cli.plot import plot
 from bcart.cli.predict import predict
+from bcart.cli.reproduce import reproduce
 from bcart.cli.sample import sample
 from bcart.cli.show import show
+
+
+def _flow(text: str) -> str:
+    """Return text whose paragraphs are one line each, as long as the terminal is wide."""
+    return "\n\n".join(" ".join(paragraph.split()) for paragraph in text.split("\n\n"))
+
 
 app = typer.Typer(
     name="bcart",
@@ -22,8 +29,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (fit, show, predict, sample, export, plot):
-    app.command()(command)
+for command in (fit, show, predict, sample, export, plot, reproduce):
+    app.command(help=_flow(command.__doc__ or ""))(command)
 
 
 def _show_version(is_asked_for: bool) -> None:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from enum import Enum
 from typing import Annotated
 
 import typer
 
-from bcart.cli.options import ModelFile, Output
+from bcart.cli.options import Level, ModelFile, Output
 from bcart.storage import load_model
+from bcart.tree import Tree
 from bcart.writing import replacing
 
 
@@ -24,18 +26,28 @@ class Language(str, Enum):
     C = "c"
 
 
+_WRITERS: dict[Language, Callable[[Tree, float], str]] = {
+    Language.TEXT: lambda tree, level: tree.to_text(level),
+    Language.JSON: lambda tree, level: tree.to_json(indent=2),
+    Language.DOT: lambda tree, level: tree.to_dot(level),
+    Language.HTML: lambda tree, level: f"<!DOCTYPE html>\n<meta charset='utf-8'>\n{tree._repr_html_()}",
+    Language.SQL: lambda tree, level: tree.to_sql(),
+    Language.C: lambda tree, level: tree.to_c(),
+}
+
+
 def export(
     model: ModelFile,
     to: Annotated[Language, typer.Option(help="The language to write the tree in.", show_default=False)],
     output: Output = None,
+    level: Level = 0.95,
 ) -> None:
     """Write the most probable tree in another language.
 
     text: rules with probabilities and intervals; json: all of the tree; dot: for Graphviz; html: a page;
     sql: a CASE expression; c: a C99 function without dependencies.
     """
-    tree = load_model(model).tree
-    text = getattr(tree, f"to_{to.value}")()
+    text = _WRITERS[to](load_model(model).tree, level)
     text = text if text.endswith("\n") else f"{text}\n"
     if output is None:
         sys.stdout.write(text)

@@ -12,7 +12,6 @@ import typer
 
 from bcart.cli.fitting import Settings, Validation, group, list_trees, read, show_posterior
 from bcart.cli.notes import Notes, note_data
-from bcart.cli.options import Jobs
 from bcart.cli.report import print_data, print_output, print_scores
 from bcart.cli.screen import report
 from bcart.files.columns import Choice
@@ -21,101 +20,85 @@ from bcart.files.source import Source
 from bcart.limits import DEFAULT_MAX_MEMORY, Limits
 from bcart.storage import save_model
 
-_DATA, _MODEL, _LIMITS, _CHECK = "Data", "Model", "Limits", "Report"
-
 
 class TaskName(str, Enum):
+    """What the target can be."""
+
     CLASSIFY = "classify"
     REGRESS = "regress"
     COUNT = "count"
 
 
 class BinningName(str, Enum):
+    """How numbers can be binned."""
+
     UNIFORM = "uniform"
     QUANTILE = "quantile"
 
 
 class PriorName(str, Enum):
+    """Which priors there are."""
+
     LEAF_COUNT = "leaf-count"
     DEPTH_DECAY = "depth-decay"
 
 
-def _columns(what: str) -> Any:
-    return typer.Option(metavar="COLUMN", help=f"{what} Can be repeated.", rich_help_panel=_DATA)
+def _data(metavar: str, what: str) -> Any:
+    return typer.Option(metavar=metavar, help=what, rich_help_panel="Data")
+
+
+def _model(metavar: str, what: str) -> Any:
+    return typer.Option(metavar=metavar, help=what, rich_help_panel="Model")
+
+
+def _limit(metavar: str, what: str) -> Any:
+    return typer.Option(metavar=metavar, help=what, rich_help_panel="Limits")
 
 
 def fit(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="A CSV or Parquet file of any size.")],
     target: Annotated[str, typer.Option("--target", "-t", metavar="COLUMN", help="The column to predict.")],
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", metavar="PATH", help="Where to save the model, say model.bcart.")
+        Path | None, typer.Option("--output", "-o", metavar="PATH", help="Where to keep the model, say model.bcart.")
     ] = None,
-    task: Annotated[
-        TaskName | None, typer.Option(help="What the target is; guessed by default.", rich_help_panel=_DATA)
-    ] = None,
-    weight: Annotated[
-        str | None, typer.Option(metavar="COLUMN", help="Weights of the rows.", rich_help_panel=_DATA)
-    ] = None,
-    numeric: Annotated[list[str] | None, _columns("Take a column for numbers.")] = None,
-    nominal: Annotated[list[str] | None, _columns("Take a column for labels.")] = None,
-    drop: Annotated[list[str] | None, _columns("Leave a column out.")] = None,
-    only: Annotated[list[str] | None, _columns("Leave all other columns out.")] = None,
-    missing: Annotated[
-        list[str] | None,
-        typer.Option(metavar="TEXT", help="Another text that stands for a missing value.", rich_help_panel=_DATA),
-    ] = None,
-    log_phi: Annotated[
-        float, typer.Option(help="How strongly trees with fewer leaves are preferred.", rich_help_panel=_MODEL)
-    ] = 2.0,
-    alpha: Annotated[
-        float, typer.Option(help="Pseudo-count of each class in every leaf.", rich_help_panel=_MODEL)
-    ] = 1.0,
-    max_bins: Annotated[
-        int, typer.Option(help="Most bins of a number, 2 to 255.", rich_help_panel=_MODEL)
-    ] = 10,
+    task: Annotated[TaskName | None, _data("NAME", "classify, regress or count, if the guess is wrong.")] = None,
+    weight: Annotated[str | None, _data("COLUMN", "Weights of the rows.")] = None,
+    numeric: Annotated[list[str] | None, _data("COLUMN", "Take a column for numbers. *")] = None,
+    nominal: Annotated[list[str] | None, _data("COLUMN", "Take a column for labels. *")] = None,
+    drop: Annotated[list[str] | None, _data("COLUMN", "Leave a column out. *")] = None,
+    only: Annotated[list[str] | None, _data("COLUMN", "Leave all other columns out. *")] = None,
+    missing: Annotated[list[str] | None, _data("TEXT", "Another text for missing values, as NA and ? are. *")] = None,
+    log_phi: Annotated[float, _model("X", "How strongly smaller trees are preferred.")] = 2.0,
+    alpha: Annotated[float, _model("X", "Pseudo-count of each class in every leaf.")] = 1.0,
+    max_bins: Annotated[int, _model("N", "Most bins of a numeric column, 2 to 255.")] = 10,
     binning: Annotated[
-        BinningName, typer.Option(help="Bins of equal width or of equal weight.", rich_help_panel=_MODEL)
+        BinningName, _model("NAME", "uniform: of equal width; quantile: of equal weight.")
     ] = BinningName.UNIFORM,
-    max_depth: Annotated[
-        int | None, typer.Option(help="Most tests on a way to a leaf.", rich_help_panel=_MODEL)
-    ] = None,
-    min_samples_leaf: Annotated[
-        float, typer.Option(help="Least weight of the rows in a leaf.", rich_help_panel=_MODEL)
-    ] = 1,
-    min_samples_split: Annotated[
-        float, typer.Option(help="Least weight of the rows where a test is made.", rich_help_panel=_MODEL)
-    ] = 2,
-    prior: Annotated[
-        PriorName, typer.Option(help="The prior over trees.", rich_help_panel=_MODEL)
-    ] = PriorName.LEAF_COUNT,
-    split_alpha: Annotated[
-        float, typer.Option(help="Of depth-decay: chance that the root is split.", rich_help_panel=_MODEL)
-    ] = 0.95,
-    split_beta: Annotated[
-        float, typer.Option(help="Of depth-decay: how fast it falls with depth.", rich_help_panel=_MODEL)
-    ] = 2.0,
-    max_memory: Annotated[
-        str, typer.Option(metavar="SIZE", help="Memory that the work may take.", rich_help_panel=_LIMITS)
-    ] = DEFAULT_MAX_MEMORY,
-    time_limit: Annotated[
-        float | None, typer.Option(metavar="SECONDS", help="Seconds for the fit.", rich_help_panel=_LIMITS)
-    ] = None,
-    jobs: Jobs = None,
+    max_depth: Annotated[int | None, _model("N", "Most tests on a way to a leaf; by default any.")] = None,
+    min_samples_leaf: Annotated[float, _model("N", "Least weight of the rows in a leaf.")] = 1,
+    min_samples_split: Annotated[float, _model("N", "Least weight of rows that are split.")] = 2,
+    prior: Annotated[PriorName, _model("NAME", "leaf-count or depth-decay.")] = PriorName.LEAF_COUNT,
+    split_alpha: Annotated[float, _model("X", "depth-decay: chance that the root is split.")] = 0.95,
+    split_beta: Annotated[float, _model("X", "depth-decay: how fast it falls with depth.")] = 2.0,
+    max_memory: Annotated[str, _limit("SIZE", "Memory that the work may take.")] = DEFAULT_MAX_MEMORY,
+    time_limit: Annotated[float | None, _limit("SECONDS", "Time that the fit may take.")] = None,
+    jobs: Annotated[int | None, _limit("N", "Threads; by default all cores. No result depends on it.")] = None,
     cv: Annotated[
         bool | None,
-        typer.Option(
-            "--cv/--no-cv", help="Cross-validate; by default if that takes a minute at most.", rich_help_panel=_CHECK
-        ),
+        typer.Option("--cv/--no-cv", help="Cross-validate; by default if a minute will do.", rich_help_panel="Scores"),
     ] = None,
-    folds: Annotated[int, typer.Option(min=2, help="Folds of the cross-validation.", rich_help_panel=_CHECK)] = 5,
+    folds: Annotated[int, typer.Option(min=2, metavar="N", help="Number of folds.", rich_help_panel="Scores")] = 5,
     cv_rows: Annotated[
-        int, typer.Option(min=10, help="Most rows to cross-validate on.", rich_help_panel=_CHECK)
+        int, typer.Option(min=10, metavar="N", help="Rows to use; more are sampled.", rich_help_panel="Scores")
     ] = 10_000,
-    seed: Annotated[int, typer.Option(min=0, help="Of sampled trees and folds.", rich_help_panel=_CHECK)] = 0,
+    seed: Annotated[
+        int, typer.Option(min=0, metavar="N", help="Of samples, trees and folds.", rich_help_panel="Scores")
+    ] = 0,
 ) -> None:
     """Fit all trees to a table, and show the most probable one.
 
-    The first line of a CSV file names the columns. Rows without a target are left out.
+    Reads CSV, whose first line names the columns, and Parquet; says what it takes columns for and what the work will
+    cost; shows the most probable trees, and cross-validated scores beside CART. Options marked * can be repeated.
     """
     console, limits, since = report(), Limits(max_memory, time_limit, jobs), time.monotonic()
     settings = Settings(

@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 import typer
 
 from bcart.cli.app import app
-from bcart.cli.screen import printable
+from bcart.cli.screen import as_options, printable
 from bcart.errors import BcartError, InternalError, MemoryBudgetError, TimeBudgetError
 
 OK, BUG, USAGE, BUDGET, INTERRUPTED, TERMINATED = 0, 1, 2, 3, 130, 143
@@ -66,7 +66,7 @@ def _explain(error: BaseException) -> int:
 
 
 def _say(message: str, code: int) -> int:
-    sys.stderr.write(f"bcart: {printable(message)}\n")
+    sys.stderr.write(f"bcart: {printable(as_options(message))}\n")
     return code
 
 

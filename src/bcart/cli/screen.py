@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,6 +13,13 @@ from rich.text import Text
 
 from bcart.graph import Progress as Build
 from bcart.limits import format_bytes
+
+_NAMES = (
+    "log_phi|max_bins|max_depth|min_samples_leaf|min_samples_split|split_alpha|split_beta|max_memory|time_limit|n_jobs"
+)
+_QUOTED = re.compile(r"\b(task|binning|prior)='([a-z-]+)'")
+_PARAMETER = re.compile(rf"\b(?P<name>{_NAMES}|(?:task|binning|prior|alpha|level)(?==))(?P<is>=)?")
+_OTHER_NAMES = {"n_jobs": "jobs"}
 
 
 def report() -> Console:
@@ -35,14 +43,24 @@ def printable(text: str) -> str:
     return "".join(c if c.isprintable() or c == " " else c.encode("unicode_escape").decode() for c in text)
 
 
-def heading(text: str, note: str = "") -> Text:
-    """Return a line that begins a part of a report."""
-    return Text.assemble((text, "bold"), ("  " + note if note else "", "dim"))
+def as_options(message: str) -> str:
+    """Spell parameters in a message as a shell does.
+
+    Examples
+    --------
+    >>> as_options("max_bins=1 must be larger; raise max_memory, or take it for numbers (task='regress')")
+    '--max-bins 1 must be larger; raise --max-memory, or take it for numbers (--task regress)'
+    """
+
+    def spell(match: re.Match[str]) -> str:
+        return f"--{_OTHER_NAMES.get(match['name'], match['name']).replace('_', '-')}" + (" " if match["is"] else "")
+
+    return _PARAMETER.sub(spell, _QUOTED.sub(r"\1=\2", message))
 
 
 def warn(message: str) -> None:
     """Write a sentence that has to be seen, but ends nothing."""
-    aside().print(Text.assemble(("note: ", "bold yellow"), printable(message)), soft_wrap=True)
+    aside().print(Text.assemble(("note: ", "bold yellow"), printable(as_options(message))), soft_wrap=True)
 
 
 def in_words(seconds: float) -> str:
@@ -102,6 +120,6 @@ class StepProgress:
         self._progress = progress
         self._task = progress.add_task(what, total=None)
 
-    def __call__(self, n_done: int, n_all: int) -> None:
+    def __call__(self, n_done: float, n_all: float) -> None:
         """Show that so many steps of all are done."""
         self._progress.update(self._task, completed=n_done, total=n_all)
