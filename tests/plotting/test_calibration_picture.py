@@ -79,7 +79,7 @@ def test_points_and_bars_are_the_bins_that_have_rows():
     np.testing.assert_allclose(points.get_ydata(), [1 / 2, 2 / 3, 1])
     heights = np.array([bar.get_height() for bar in ax.patches])
     np.testing.assert_allclose(heights / heights.max(), np.array([2, 0, 0, 3, 0, 0, 0, 0, 0, 1]) / 3)
-    assert ax.get_xlabel() == "predicted probability of 1"
+    assert ax.get_xlabel() == "predicted probability of “1”"
 
 
 def test_with_three_classes_the_most_probable_one_counts():
@@ -120,7 +120,7 @@ def test_a_class_that_no_row_has_may_be_predicted_by_a_classifier():
     model = BayesianTreeClassifier().fit(HABERMAN.data, HABERMAN.target)
     rows = HABERMAN.target == "died"
     ax = draw(HABERMAN.target[rows], model, HABERMAN.data[rows])
-    assert ax.get_xlabel() == "predicted probability of survived"
+    assert ax.get_xlabel() == "predicted probability of “survived”"
 
 
 def test_it_draws_on_the_given_axes_and_nowhere_else():

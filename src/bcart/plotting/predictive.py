@@ -87,7 +87,7 @@ def plot_predictive(
     >>> model = BayesianTreeClassifier(log_phi=4.0).fit(haberman.data, haberman.target)
     >>> ax = plot_predictive(model, "x2", haberman.data, output="died", ax=Figure().add_subplot())
     >>> ax.get_ylabel(), ax.get_xlabel()
-    ('probability of died', 'x2\\n(at x0 = 52, x1 = 63)')
+    ('probability of “died”', 'x2\\n(at x0 = 52, x1 = 63)')
     """
     view = Slice.through(model, features, X, y, output=output, at=at or {}, level=level, predictor=predictor)
     if len(view.features) == 1:
@@ -144,19 +144,17 @@ def _show_rows(ax: Axes, view: Slice, scale: Scale) -> None:
         return
     is_shown = ~np.isnan(column) & (scale.n_steps > 0)  # rows in slots are counted below them
     is_above = np.zeros(len(column), dtype=np.bool_)
-    if y is not None and classes is not None and len(view.outputs) == 1:
+    if y is not None and classes is not None and len(view.outputs) == 1 and is_shown.any():
+        name = str(classes[view.outputs[0]])
         is_above = y == classes[view.outputs[0]]
+        for text, height in ((shorten(name, 0.6, 7.5), 1.0), ("others", 0.0)):
+            options: dict[str, Any] = {"fontsize": 7.5, "color": QUIET, "va": "center", "parse_math": False}
+            ax.text(1.01, height, text, transform=ax.transAxes, **options)
     for rows, height in ((is_shown & is_above, 1.0), (is_shown & ~is_above, 0.0)):
-        marks: dict[str, Any] = {
-            "ms": 7,
-            "mew": 0.8,
-            "color": QUIET,
-            "alpha": 0.4,
-            "zorder": 1,
-            "clip_on": False,
-            "in_layout": False,
-        }
-        ax.plot(column[rows], np.full(rows.sum(), height), "|", transform=ax.get_xaxis_transform(), **marks)
+        where: dict[str, Any] = {"transform": ax.get_xaxis_transform(), "clip_on": False, "in_layout": False}
+        ax.plot(
+            column[rows], np.full(rows.sum(), height), "|", ms=7, mew=0.8, color=QUIET, alpha=0.4, zorder=1, **where
+        )
 
 
 def _set_scale(
