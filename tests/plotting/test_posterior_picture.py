@@ -63,7 +63,7 @@ def test_improbable_trees_are_compared_with_the_best_one_and_the_scale_says_so()
     np.testing.assert_allclose(np.log(lengths(ax)), expected, atol=1e-8)
     assert ax.get_xscale() == "log"
     assert ax.get_xlabel() == "probability, best tree = 1 (log scale)"
-    assert "the best has probability 3.5e-11" in ax.get_title(loc="left")
+    assert "the best has probability 3.52e-11" in ax.get_title(loc="left")
 
 
 def test_the_title_says_up_to_which_depth_it_is_exact():

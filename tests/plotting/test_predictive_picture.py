@@ -1,6 +1,7 @@
 """Pictures of predictions against the answers of the posterior at random values."""
 
 from functools import cache
+from itertools import pairwise
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -208,6 +209,20 @@ def test_counts_and_constant_features_can_be_drawn():
     X = np.column_stack([np.arange(20.0), np.full(20, 3.0)])
     model = BayesianTreeRegressor(leaf="poisson").fit(X, np.arange(20) // 10)
     assert len(steps(draw(model, 1, X))[1][0].values) == 1
+
+
+def test_signs_in_names_are_no_formulas_and_many_labels_do_not_overlap():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"price $_a$": rng.choice([f"label {i} in $" for i in range(60)], 300), "x^2$": rng.random(300)})
+    model = BayesianTreeClassifier(max_depth=1).fit(X, np.where(X["x^2$"] > 0.5, "$a", "b$"))
+    ax = draw(model, 0, X, output="$a")
+    renderer = FigureCanvasAgg(ax.figure).get_renderer()
+    extents = [label.get_window_extent(renderer) for label in ax.get_xticklabels() if label.get_text()]
+    assert len(extents) > 15
+    assert all(one.x1 <= other.x0 + 1 for one, other in pairwise(extents))
+    panels = plot_predictive(model, [0, 1], X, ax=Figure(figsize=(9, 4)).subplots(1, 2))
+    FigureCanvasAgg(panels[0].figure).draw()
+    assert panels[0].get_xlabel() == "price $_a$"
 
 
 def test_wrong_questions_are_refused():

@@ -21,7 +21,7 @@ HANDLE = 0.45  # width of what stands before a label of a legend, and of the spa
 def make_axes(width: float, height: float, n: int = 1, **options: Any) -> list[Axes]:
     """Return the axes of a new figure, side by side."""
     figure = plt.figure(figsize=(width, height), facecolor=PAPER, layout="constrained")
-    return list(np.ravel(figure.subplots(1, n, **options)))
+    return list(np.ravel(figure.subplots(1, n, subplot_kw={"facecolor": PAPER}, **options)))
 
 
 def as_axes(given: Any, n: int, name: str) -> list[Axes]:

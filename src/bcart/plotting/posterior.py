@@ -15,7 +15,7 @@ from bcart.parse import FloatArray, RandomState, as_whole
 from bcart.plotting.colours import INK, colour_of, lighter
 from bcart.plotting.frame import as_axes, entitle, make_axes, quieten
 from bcart.plotting.sources import posterior_of
-from bcart.plotting.text import shorten, text_width
+from bcart.plotting.text import shorten, text_width, write_chance
 from bcart.plotting.tree_layout import write_test
 from bcart.posterior import Posterior
 from bcart.tree import Tree
@@ -103,7 +103,7 @@ def _draw_top(ax: Axes, posterior: Posterior, trees: Sequence[Tree]) -> None:
     ax.tick_params(axis="y", length=0, colors=INK)
     what = "probability, best tree = 1" if is_relative else "posterior probability"
     ax.set_xlabel(what + (" (log scale)" if is_log else ""))
-    best = f"\nthe best has probability {np.exp(logs[0]):.1e}" if is_relative else ""
+    best = f"\nthe best has probability {write_chance(logs[0])}" if is_relative else ""
     entitle(ax, _family(posterior) + best)
 
 

@@ -13,7 +13,7 @@ from bcart.plotting.colours import BOX, FAINT, INK, LINE, PAPER, QUIET
 from bcart.plotting.frame import size_of
 from bcart.plotting.leaf_rows import GAP, Label, LeafRows, Strip, describe_leaves
 from bcart.plotting.sources import tree_of
-from bcart.plotting.text import ScaledText, text_width
+from bcart.plotting.text import ScaledText, text_width, write_chance
 from bcart.plotting.tree_layout import BOX_HEIGHT, PADDING, SIZE, SMALL, Skeleton, lay_out
 from bcart.tree import Tree
 
@@ -80,8 +80,8 @@ def plot_tree(tree: Any, ax: Axes | None = None, level: float = 0.95) -> Axes:
 
 def _title(tree: Tree) -> str:
     leaves = "1 leaf" if tree.n_leaves == 1 else f"{tree.n_leaves} leaves"
-    is_known = not np.isnan(tree.log_probability)
-    return f"Tree with {leaves}" + (f", posterior probability {np.exp(tree.log_probability):.3g}" if is_known else "")
+    known = "" if np.isnan(tree.log_probability) else f", posterior probability {write_chance(tree.log_probability)}"
+    return f"Tree with {leaves}{known}"
 
 
 def _prepare(ax: Axes | None, width: float, height: float) -> tuple[Axes, float]:
