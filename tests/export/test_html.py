@@ -129,6 +129,15 @@ def test_a_posterior_tells_its_facts_and_its_best_tree(posterior):
     assert "x0 &lt; 2.5" in page
 
 
+def test_many_classes_do_not_fill_the_page():
+    y = [f"class {i}" for i in range(100)]
+    page = bcart.BayesianTreeClassifier(max_depth=1).fit(np.arange(100.0)[:, None], y).posterior_._repr_html_()
+    facts = {row[0]: row[1] for row in Reader(page).rows if len(row) == 2}
+    assert facts["leaves"].startswith("DirichletLeaf(alpha=(1.0, 1.0")
+    assert max(len(fact) for fact in facts.values()) < 210
+    assert facts["classes"].startswith("100: class 0, class 1, ")
+
+
 def test_a_folded_posterior_does_not_look_for_what_takes_long():
     X = np.random.default_rng(0).integers(0, 4, (60, 3)).astype(float)
     grid = bcart.Grid.from_data(X)

@@ -17,7 +17,8 @@ from bcart.tree import Tree
 Precision = Literal["double", "float"]
 
 _MOST_NESTED = 16  # leaves, up to about which nested questions make smaller code than tables
-_WIDTH = 100
+_WIDTH = 100  # of lines with numbers
+_KINDS = {"below": 0, "label": 2, "missing": 4}  # and one more if missing values go left
 _KEYWORDS = re.compile(
     "auto|break|case|char|const|continue|default|do|double|else|enum|extern|float|for|goto|if|inline|int|long|main|"
     "register|restrict|return|short|signed|sizeof|static|struct|switch|typedef|union|unsigned|void|volatile|while"
@@ -180,9 +181,6 @@ class _Source:
                 f"{value} cannot be written as a {self.dtype} of C; use dtype='double', or scale it"
             )
         return f"{number!s}f" if self.dtype == "float" else repr(number)
-
-
-_KINDS = {"below": 0, "label": 2, "missing": 4}  # and one more if missing values go left
 
 
 def _answer(kinds: set[int]) -> str:
