@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+import sys
 from importlib.metadata import version as _version
+from pathlib import Path
 from typing import Any
+
+sys.path.append(str(Path(__file__).parent / "_extensions"))
 
 project = "bcart"
 author = "The bcart developers"
 project_copyright = author
 release = version = _version("bcart")
 
-extensions = ["sphinx.ext.autodoc", "sphinx.ext.napoleon", "matplotlib.sphinxext.plot_directive"]
+extensions = [
+    "sphinx.ext.autodoc",
+    "sphinx.ext.napoleon",
+    "matplotlib.sphinxext.plot_directive",
+    "shell",  # commands that are run, see _extensions
+]
 html_theme = "furo"
 html_title = f"bcart {release}"
 html_show_sourcelink = False
