@@ -92,8 +92,8 @@ def test_a_file_that_is_no_table_is_refused(tmp_path, text):
 def test_three_classes_are_told_by_the_order_of_rows_where_the_file_has_two(tmp_path):
     write_csv(tmp_path / "vertebral.csv", *table_like(VERTEBRAL, [210, 100], ["Abnormal", "Normal"]))
     two, three = load(["vertebral"], tmp_path)[0]
-    assert np.bincount(two.rows(0)[1]).tolist() == [100, 210]
-    assert (three.rows(0)[1] == np.repeat([1, 2, 0], [60, 150, 100])).all()
+    assert np.bincount(two.rows(0)[1]).tolist() == [210, 100]
+    assert (three.rows(0)[1] == np.repeat([0, 2, 1], [60, 150, 100])).all()
 
 
 def test_three_classes_are_left_out_where_the_order_of_rows_is_another(tmp_path):
@@ -105,8 +105,8 @@ def test_two_classes_are_made_of_three(tmp_path):
     X, labels = table_like(VERTEBRAL, [100, 60, 150], ["c", "a", "b"])
     write_csv(tmp_path / "vertebral.csv", X, labels)
     two, three = load(["vertebral"], tmp_path)[0]
-    assert ((two.rows(0)[1] == 0) == (labels == "c")).all()
-    assert (three.rows(0)[1] == np.repeat([0, 1, 2], [100, 60, 150])).all()
+    assert ((two.rows(0)[1] == 1) == (labels == "c")).all()
+    assert (three.rows(0)[1] == np.repeat([1, 0, 2], [100, 60, 150])).all()
 
 
 # -- OpenML ------------------------------------------------------------------------------------------------------------
@@ -167,6 +167,11 @@ def test_a_network_that_does_not_answer_does_not_hold_us_up(monkeypatch):
     with pytest.raises(InvalidDataError, match=r"within 0.2 s"):
         fetch.fetch_table(1523, seconds=0.2)
     assert time.monotonic() - start < 2
+
+
+def test_the_classes_of_haberman_are_in_the_order_of_the_original():
+    y = load(["haberman"])[0][0].rows(0)[1]
+    assert np.bincount(y).tolist() == [225, 81]  # survived, died
 
 
 # -- the rest ----------------------------------------------------------------------------------------------------------
