@@ -29,8 +29,10 @@ format: $(VENV)/.installed
 	$(BIN)/ruff format .
 	$(BIN)/clang-format -i $(CXX_FILES)
 
+# Shell commands and pictures of the pages are run by Sphinx, examples in Python by pytest.
 docs: $(VENV)/.installed
 	$(PIP_INSTALL) -e ".[docs]" --no-build-isolation -C build-dir=build/core
+	$(BIN)/python -m pytest -q docs
 	$(BIN)/python -m sphinx -W --keep-going -n -q -b html docs build/docs
 	@echo "The pages are in build/docs/index.html"
 

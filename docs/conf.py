@@ -2,21 +2,35 @@
 
 from __future__ import annotations
 
+import sys
 from importlib.metadata import version as _version
+from pathlib import Path
 from typing import Any
+
+sys.path.append(str(Path(__file__).parent / "_extensions"))
 
 project = "bcart"
 author = "The bcart developers"
 project_copyright = author
 release = version = _version("bcart")
 
-extensions = ["sphinx.ext.autodoc", "sphinx.ext.napoleon"]
+extensions = [
+    "sphinx.ext.autodoc",
+    "sphinx.ext.napoleon",
+    "matplotlib.sphinxext.plot_directive",
+    "shell",  # commands that are run, see _extensions
+]
 html_theme = "furo"
 html_title = f"bcart {release}"
 html_show_sourcelink = False
 html_copy_source = False
 html_show_copyright = False
 pygments_style = "friendly"
+
+plot_include_source = True  # pictures are made by the code that is shown above them
+plot_html_show_source_link = False
+plot_html_show_formats = False
+plot_formats = [("png", 130)]
 
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"  # the docstrings say what goes in and what comes out

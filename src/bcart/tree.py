@@ -135,11 +135,13 @@ class Tree:
             raise InvalidModelError(f"the nodes have {self.statistics.shape[1]} statistics, but {self.leaf} has others")
 
     def _check_questions(self, nodes: npt.NDArray[np.intp]) -> None:
-        for node, feature in zip(nodes, self.feature[nodes], strict=True):
-            labels, threshold, category = self.categories[feature], self.threshold[node], self.category[node]
-            asks_for_missing = threshold == -np.inf and self.missing_left[node] and category < 0
-            is_right = np.isfinite(threshold) if labels is None else 0 <= category < len(labels)
-            if not (is_right and (labels is not None or category < 0)) and not asks_for_missing:
+        for node in nodes:
+            labels, category = self.categories[self.feature[node]], self.category[node]
+            threshold = self.threshold[node]
+            asks_for_label = labels is not None and 0 <= category < len(labels)
+            is_below = labels is None and category < 0 and np.isfinite(threshold)
+            asks_for_missing = category < 0 and threshold == -np.inf and self.missing_left[node]
+            if not (asks_for_label or is_below or asks_for_missing):
                 raise InvalidModelError(
                     f"node {node} must ask for a label of its feature, a finite threshold, or missing values"
                 )
@@ -330,17 +332,28 @@ class Tree:
         """Write a CASE expression of standard SQL for what `predict` returns, or for the probability of a class.
 
         Columns are named as features; NULL is a missing value, NaN (which sorts above all numbers) is not.
+
+        Parameters
+        ----------
+        probability_of : label, optional
+            The class whose probability is asked for.
         """
         from bcart.export import write_sql
 
         return write_sql(self, probability_of)
 
     def to_c(self, name: str = "predict", dtype: Literal["double", "float"] = "double") -> str:
-        """Write a C99 function that takes the features of a row, and needs neither memory nor a library.
+        """Write a C99 function of the features of a row that needs no library and allocates nothing.
 
-        It returns the number of the most probable class, or the expected target; for classes, a second function
-        ``<name>_proba`` gives probabilities. Labels are numbered as in `categories`, -1 for others; NaN is a missing
-        value. With "float", features and results have single precision, and the same holds as for `to_sklearn`.
+        It returns the number of the most probable class, or the expected target; for classes, a second function writes
+        probabilities. Labels are given by their places in `categories`, -1 for others; NaN is a missing value.
+
+        Parameters
+        ----------
+        name : str
+            Of the function; the second one is called ``<name>_proba``.
+        dtype : {"double", "float"}
+            Type of features and results. For "float" the same holds as for `to_sklearn`.
         """
         from bcart.export import write_c
 

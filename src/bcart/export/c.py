@@ -16,8 +16,9 @@ from bcart.tree import Tree
 
 Precision = Literal["double", "float"]
 
-_MOST_NESTED = 16  # leaves up to which nested questions make smaller code than tables
-_WIDTH = 100
+_MOST_NESTED = 16  # leaves, up to about which nested questions make smaller code than tables
+_WIDTH = 100  # of lines with numbers
+_KINDS = {"below": 0, "label": 2, "missing": 4}  # and one more if missing values go left
 _KEYWORDS = re.compile(
     "auto|break|case|char|const|continue|default|do|double|else|enum|extern|float|for|goto|if|inline|int|long|main|"
     "register|restrict|return|short|signed|sizeof|static|struct|switch|typedef|union|unsigned|void|volatile|while"
@@ -164,8 +165,12 @@ class _Source:
         """Write a threshold; of single precision the one that says the same of all numbers of single precision."""
         if asked.kind != "below":
             return self.literal(max(asked.label, 0))
-        nearest = np.float64(asked.threshold).astype(self.dtype)
-        return self.literal(nearest if nearest >= asked.threshold else np.nextafter(nearest, np.inf, dtype=self.dtype))
+        if self.dtype == "double":
+            return self.literal(asked.threshold)
+        with np.errstate(over="ignore"):
+            nearest = np.float32(asked.threshold)
+        is_enough = float(nearest) >= asked.threshold
+        return self.literal(nearest if is_enough else np.nextafter(nearest, np.float32(np.inf)))
 
     def literal(self, value: Any) -> str:
         """Write a number."""
@@ -176,9 +181,6 @@ class _Source:
                 f"{value} cannot be written as a {self.dtype} of C; use dtype='double', or scale it"
             )
         return f"{number!s}f" if self.dtype == "float" else repr(number)
-
-
-_KINDS = {"below": 0, "label": 2, "missing": 4}  # and one more if missing values go left
 
 
 def _answer(kinds: set[int]) -> str:

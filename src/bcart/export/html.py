@@ -15,6 +15,7 @@ from bcart.tree import Tree
 
 _LEVEL = 0.95
 _MOST_NODES = 199  # that are shown
+_MOST_LETTERS = 200  # of a leaf model, which may have a parameter for each of many classes
 _TABLE = "border-collapse:collapse;border:none;font-size:13px;line-height:1.5;margin:4px 0 8px 0"
 _CELL = "text-align:left;white-space:nowrap;border:none;padding:1px 14px 1px 0"
 _WRAPPED = f"{_CELL};white-space:normal"
@@ -59,7 +60,8 @@ def _facts(posterior: Posterior) -> Iterator[tuple[str, str]]:
         yield "trees", format_count(posterior.log_n_trees)
     yield "log evidence", f"{posterior.log_evidence:.4f}"
     yield "prior", str(posterior.prior)
-    yield "leaves", str(posterior.leaf)
+    leaf = str(posterior.leaf)
+    yield "leaves", leaf if len(leaf) <= _MOST_LETTERS else f"{leaf[:_MOST_LETTERS]}…"
     yield "features", f"{len(posterior.grid.feature_names):,}: {_listed(posterior.grid.feature_names)}"
     if posterior.classes is not None:
         yield "classes", f"{len(posterior.classes):,}: {_listed(posterior.classes.tolist())}"

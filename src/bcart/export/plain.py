@@ -43,6 +43,7 @@ VERSION = 1
 
 _NUMBERS = {f"{kind}{bits}" for kind in ("int", "uint", "float") for bits in (8, 16, 32, 64)} - {"float8"}
 _DTYPES = {"bool", "str", "object"} | _NUMBERS
+_ROUNDING = 1e-6  # by which the log of a probability may exceed that of 1
 _INFINITE = {"inf": math.inf, "-inf": -math.inf}
 
 
@@ -170,7 +171,7 @@ def _read_tree(record: Mapping[str, Any]) -> Tree:
         feature_names=tuple(names),
         classes=classes_from_dict(record),
         categories=tuple(_read_labels(feature["labels"]) for feature in record["features"]),
-        log_probability=_float(record["log_probability"]),
+        log_probability=_log_probability(record["log_probability"]),
         leaf=None if record["leaf"] is None else leaf_from_dict(record["leaf"]),
     )
 
@@ -234,6 +235,13 @@ def _float(value: Any) -> float:
     if value is not None and (isinstance(value, bool) or not isinstance(value, (int, float))):
         raise FormatError(f"{value!r} stands where a number is expected")
     return math.nan if value is None else float(value)
+
+
+def _log_probability(value: Any) -> float:
+    log_probability = _float(value)
+    if log_probability > _ROUNDING:
+        raise FormatError(f"log_probability={value!r} is that of no tree; it must not be positive")
+    return log_probability
 
 
 def _floats(values: Any) -> list[float]:

@@ -9,6 +9,8 @@ import numpy as np
 from bcart.export.nodes import Question
 from bcart.tables import Labels
 
+OR_MISSING = " or missing"
+
 
 @dataclass(frozen=True)
 class Range:
@@ -53,7 +55,7 @@ class Range:
         known = self._describe_numbers(name)
         if not known:
             return f"{name} is not missing"
-        return f"({known} or missing)" if self.has_missing and self.is_told else known
+        return f"{known}{OR_MISSING}" if self.has_missing and self.is_told else known
 
     def _describe_numbers(self, name: str) -> str:
         if self.low == -np.inf:
@@ -63,7 +65,7 @@ class Range:
     def _describe_labels(self, name: str, labels: Labels) -> str:
         if self.label is not None:
             known = f"{name} is {labels[self.label]}"
-            return f"({known} or missing)" if self.has_missing else known
+            return f"{known}{OR_MISSING}" if self.has_missing else known
         *first, last = [str(labels[label]) for label in self.not_labels] + ["missing"] * (not self.has_missing)
         if not first:
             return f"{name} is not {last}"

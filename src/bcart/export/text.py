@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from bcart.export.nodes import question_of
-from bcart.export.ranges import Range
+from bcart.export.ranges import OR_MISSING, Range
 from bcart.export.wording import Wording
 from bcart.tree import Tree
 
@@ -43,6 +43,8 @@ def _describe(tree: Tree, ranges: dict[int, Range]) -> str:
     conditions = [
         within.describe(tree.feature_names[feature], tree.categories[feature]) for feature, within in ranges.items()
     ]
+    if len(conditions) > 1:
+        conditions = [f"({text})" if text.endswith(OR_MISSING) else text for text in conditions]
     return "if " + " and ".join(conditions)
 
 

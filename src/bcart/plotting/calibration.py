@@ -162,7 +162,7 @@ def compare(labels: npt.NDArray[Any], given: Any, X: Any, output: Any, edges: Fl
     if event not in classes:
         raise InvalidModelError(f"output={output!r} is no class; the classes are {', '.join(map(repr, classes))}")
     chance, happened = probability[:, classes.index(event)], labels == event
-    return Calibration(chance, happened, float(((chance - happened) ** 2).mean()), edges, str(event))
+    return Calibration(chance, happened, float(((chance - happened) ** 2).mean()), edges, f"“{event}”")
 
 
 def _read_predictions(labels: npt.NDArray[Any], given: Any, X: Any, output: Any) -> tuple[list[Any], FloatArray]:

@@ -10,13 +10,18 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from bcart.errors import InvalidModelError
+from bcart.parse import FloatArray
 from bcart.plotting.colours import INK, LINE, PAPER, QUIET
+from bcart.plotting.text import text_width
+
+LEGEND_SIZE = 8.0
+HANDLE = 0.45  # width of what stands before a label of a legend, and of the space behind it
 
 
 def make_axes(width: float, height: float, n: int = 1, **options: Any) -> list[Axes]:
     """Return the axes of a new figure, side by side."""
     figure = plt.figure(figsize=(width, height), facecolor=PAPER, layout="constrained")
-    return list(np.ravel(figure.subplots(1, n, **options)))
+    return list(np.ravel(figure.subplots(1, n, subplot_kw={"facecolor": PAPER}, **options)))
 
 
 def as_axes(given: Any, n: int, name: str) -> list[Axes]:
@@ -43,17 +48,20 @@ def entitle(ax: Axes, title: str) -> None:
 
 
 def add_legend(ax: Axes, n_columns: int | None = None) -> None:
-    """Explain colours above the axes, where nothing is covered, in one line unless a number of columns is given."""
+    """Explain colours above the axes, where nothing is covered, in as many columns as given or as fit."""
     handles, labels = ax.get_legend_handles_labels()
-    options: dict[str, Any] = {
-        "fontsize": 8,
-        "frameon": False,
-        "labelcolor": INK,
-        "borderpad": 0.2,
-        "columnspacing": 1.4,
-    }
-    legend = ax.legend(
-        handles, labels, loc="lower left", bbox_to_anchor=(-0.01, 1.0), ncols=n_columns or len(labels), **options
-    )
-    for text in legend.get_texts():
+    if n_columns is None:
+        widths = [text_width(label, LEGEND_SIZE) + HANDLE for label in labels]
+        width = size_of(ax)[0]
+        n_columns = len(labels) if sum(widths) <= width else max(1, int(width / max(widths)))
+    look: dict[str, Any] = {"fontsize": LEGEND_SIZE, "frameon": False, "labelcolor": INK, "ncols": n_columns}
+    spaces: dict[str, Any] = {"borderpad": 0.2, "columnspacing": 1.2, "handlelength": 1.6, "handletextpad": 0.6}
+    for text in ax.legend(handles, labels, loc="lower left", bbox_to_anchor=(-0.01, 1), **look, **spaces).get_texts():
         text.set_parse_math(False)
+
+
+def size_of(ax: Axes) -> FloatArray:
+    """Return width and height of axes in inches, as they are before a layout changes them."""
+    if ax.figure is None:
+        raise InvalidModelError("the axes belong to no figure")
+    return np.asarray(ax.get_window_extent().size) / ax.figure.dpi

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -212,15 +213,19 @@ def scale_for(means: FloatArray, low: FloatArray, high: FloatArray) -> tuple[flo
     return first - margin, last + margin
 
 
-def write_alike(values: FloatArray, span: float) -> list[str]:
+def write_alike(values: Iterable[float], span: float) -> list[str]:
     """Write numbers with equally many digits, about three of which tell apart what lies within a span.
 
     Examples
     --------
     >>> write_alike([3.14159, 12.0], span=10.0), write_alike([1234.5, 98765.4], span=1e5)
     (['3.14', '12.00'], ['1,234', '98,765'])
+    >>> write_alike([1.234567e-8, 2e9], span=2e9)
+    ['1.235e-08', '2e+09']
     """
-    n_digits = int(np.clip(2 - np.floor(np.log10(span)) + (span < 100), 0, 6)) if span > 0 else 3
+    if not 1e-4 <= span < 1e7:
+        return [f"{value:.4g}" for value in values]
+    n_digits = max(0, int(2 - np.floor(np.log10(span))) + (span < 100))
     return [f"{value:,.{n_digits}f}" for value in values]
 
 

@@ -15,7 +15,7 @@ from bcart.parse import FloatArray, RandomState, as_whole
 from bcart.plotting.colours import INK, colour_of, lighter
 from bcart.plotting.frame import as_axes, entitle, make_axes, quieten
 from bcart.plotting.sources import posterior_of
-from bcart.plotting.text import shorten, text_width
+from bcart.plotting.text import shorten, text_width, write_chance
 from bcart.plotting.tree_layout import write_test
 from bcart.posterior import Posterior
 from bcart.tree import Tree
@@ -77,8 +77,8 @@ def plot_posterior(
     samples = source.sample(n_samples, random_state)
     _draw_top(panels[0], source, top_trees(best, samples, n_top))
     leaves, depths = ([getattr(tree, name) for tree in (best, *samples)] for name in ("n_leaves", "depth"))
-    _draw_sizes(panels[1], leaves, "number of leaves", f"{n_samples:,} sampled trees")
-    _draw_sizes(panels[2], depths, "depth", "")
+    _draw_sizes(panels[1], leaves, 1, "number of leaves", f"{n_samples:,} sampled trees")
+    _draw_sizes(panels[2], depths, 0, "depth", "")
     return panels
 
 
@@ -103,7 +103,7 @@ def _draw_top(ax: Axes, posterior: Posterior, trees: Sequence[Tree]) -> None:
     ax.tick_params(axis="y", length=0, colors=INK)
     what = "probability, best tree = 1" if is_relative else "posterior probability"
     ax.set_xlabel(what + (" (log scale)" if is_log else ""))
-    best = f"\nthe best has probability {np.exp(logs[0]):.1e}" if is_relative else ""
+    best = f"\nthe best has probability {write_chance(logs[0])}" if is_relative else ""
     entitle(ax, _family(posterior) + best)
 
 
@@ -133,14 +133,14 @@ def _name(tree: Tree) -> str:
     return f"{name}  {tree.n_leaves} leaves"
 
 
-def _draw_sizes(ax: Axes, sizes: Sequence[int], name: str, title: str) -> None:
-    """Draw the shares of the sampled sizes, and where the best tree stands, whose size is the first."""
+def _draw_sizes(ax: Axes, sizes: Sequence[int], least: int, name: str, title: str) -> None:
+    """Draw the shares of the sampled sizes, none below `least`, and that of the best tree, which comes first."""
     best, *sampled = sizes
     counts = Counter(sampled)
     shares = np.array(list(counts.values())) / len(sampled)
-    low, high = min(sizes) - 0.8, max(sizes) + 0.8
-    short = max(0.0, LEAST_SPAN - (high - low)) / 2
-    low, high = low - short, high + short
+    short = max(0.0, LEAST_SPAN - (max(sizes) - min(sizes))) / 2
+    low = max(least, min(sizes) - short) - 0.8
+    high = max(max(sizes) + 0.8, low + LEAST_SPAN)
     ax.bar(list(counts), shares, width=0.8, color=lighter(colour_of(0), 0.42))
     ax.vlines(best, 0, 1.1 * shares.max(), color=colour_of(0), lw=1.2, ls=(0, (4, 2)))
     where = (best - low) / (high - low)

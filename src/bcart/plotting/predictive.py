@@ -22,7 +22,9 @@ from bcart.rows import Predictor
 MAX_STEPS = 400  # along a line
 MAX_TILES = 120  # along a side of a map
 BAND = 0.2  # opacity
-MAX_NAMES = 4.5  # width of the names of labels side by side
+MAX_WIDTH, MAX_HEIGHT = 4.5, 2.6  # room for the names of labels side by side, and above each other
+MAX_COUNTED = 10  # slots whose rows are counted
+LINE = 0.16  # height of a line of names
 SPREAD = (0.6180339887, 0.4142135624)  # of rows in slots, across and up
 UNCERTAIN = "#5e4b8b"
 
@@ -87,7 +89,7 @@ def plot_predictive(
     >>> model = BayesianTreeClassifier(log_phi=4.0).fit(haberman.data, haberman.target)
     >>> ax = plot_predictive(model, "x2", haberman.data, output="died", ax=Figure().add_subplot())
     >>> ax.get_ylabel(), ax.get_xlabel()
-    ('probability of died', 'x2\\n(at x0 = 52, x1 = 63)')
+    ('probability of “died”', 'x2\\n(at x0 = 52, x1 = 63)')
     """
     view = Slice.through(model, features, X, y, output=output, at=at or {}, level=level, predictor=predictor)
     if len(view.features) == 1:
@@ -144,19 +146,16 @@ def _show_rows(ax: Axes, view: Slice, scale: Scale) -> None:
         return
     is_shown = ~np.isnan(column) & (scale.n_steps > 0)  # rows in slots are counted below them
     is_above = np.zeros(len(column), dtype=np.bool_)
-    if y is not None and classes is not None and len(view.outputs) == 1:
+    if y is not None and classes is not None and len(view.outputs) == 1 and is_shown.any():
+        name = str(classes[view.outputs[0]])
         is_above = y == classes[view.outputs[0]]
+        for text, height in ((shorten(name, 0.6, 7.5), 1.0), ("others", 0.0)):
+            options: dict[str, Any] = {"fontsize": 7.5, "color": QUIET, "va": "center", "parse_math": False}
+            ax.text(1.01, height, text, transform=ax.transAxes, **options)
     for rows, height in ((is_shown & is_above, 1.0), (is_shown & ~is_above, 0.0)):
-        marks: dict[str, Any] = {
-            "ms": 7,
-            "mew": 0.8,
-            "color": QUIET,
-            "alpha": 0.4,
-            "zorder": 1,
-            "clip_on": False,
-            "in_layout": False,
-        }
-        ax.plot(column[rows], np.full(rows.sum(), height), "|", transform=ax.get_xaxis_transform(), **marks)
+        look: dict[str, Any] = {"ms": 7, "mew": 0.8, "color": QUIET, "alpha": 0.4, "zorder": 1}
+        where: dict[str, Any] = {"transform": ax.get_xaxis_transform(), "clip_on": False, "in_layout": False}
+        ax.plot(column[rows], np.full(rows.sum(), height), "|", **look, **where)
 
 
 def _set_scale(
@@ -170,14 +169,27 @@ def _set_scale(
     set_limits(first - room, last + room)
     if scale.slot_names:
         numbers = [x for x in target.get_majorticklocs() if scale.n_steps and scale.edges[0] <= x <= scale.edges[-1]]
-        names = [shorten(name, 1.1, 8) for name in scale.slot_names]
-        if counts is not None:
-            names = [f"{name}\nn = {n:,}" for name, n in zip(names, counts, strict=True)]
+        names, rotation = _slot_labels(scale, counts) if axis == "x" else (_thinned(scale.slot_names, MAX_HEIGHT), 0)
         target.set_ticks([*numbers, *scale.slots], [*(f"{x:.6g}" for x in numbers), *names], parse_math=False)
-        is_crowded = axis == "x" and sum(text_width(name, 8) + 0.15 for name in names) > MAX_NAMES
-        ax.tick_params(axis=axis, rotation=30 if is_crowded else 0)
+        ax.tick_params(axis=axis, rotation=rotation)
     name = shorten(scale.name, 4.0, 9)
     target.set_label_text(f"{name}\n{note}" if note else name, {"parse_math": False})
+
+
+def _slot_labels(scale: Scale, counts: list[int] | None) -> tuple[list[str], float]:
+    """Return the names of slots side by side, and the angle at which they do not overlap."""
+    names = _thinned(scale.slot_names, MAX_WIDTH)
+    if counts is not None and len(names) <= MAX_COUNTED:
+        names = [f"{name}\nn = {n:,}" for name, n in zip(names, counts, strict=True)]
+    if sum(text_width(name, 8) + 0.15 for name in names) <= MAX_WIDTH:
+        return names, 0
+    return names, 30 if len(names) <= MAX_COUNTED else 90
+
+
+def _thinned(names: Sequence[str], room: float) -> list[str]:
+    """Shorten names, and leave out some if lines of all of them do not fit into a room."""
+    step = int(np.ceil(len(names) * LINE / room))
+    return [shorten(name, 1.1, 8) if place % step == 0 else "" for place, name in enumerate(names)]
 
 
 # -- two features -----------------------------------------------------------------------------------------------------
@@ -217,7 +229,7 @@ def _draw_map(
     bar = ax.figure.colorbar(mesh, cax=ax.inset_axes((1.03, 0, 0.04, 1)))
     bar.outline.set_visible(False)
     bar.ax.tick_params(colors=QUIET, labelsize=8, length=3)
-    bar.set_label(name, color=INK, size=9)
+    bar.set_label(name, color=INK, size=9, parse_math=False)
 
 
 def _tiles(scale: Scale) -> tuple[FloatArray, npt.NDArray[np.intp]]:
@@ -245,13 +257,5 @@ def _show_points(ax: Axes, view: Slice, scales: Sequence[Scale]) -> None:
         is_filled = view.y == classes[view.outputs[0]]
     for rows, fill in ((is_filled, INK), (~is_filled, PAPER)):
         edge = PAPER if fill == INK else INK
-        dots: dict[str, Any] = {
-            "ms": 3.2,
-            "color": fill,
-            "mec": edge,
-            "mew": 0.5,
-            "alpha": 0.75,
-            "clip_on": False,
-            "in_layout": False,
-        }
-        ax.plot(x[rows], y[rows], "o", zorder=3, **dots)
+        look: dict[str, Any] = {"ms": 3.2, "color": fill, "mec": edge, "mew": 0.5, "alpha": 0.75, "zorder": 3}
+        ax.plot(x[rows], y[rows], "o", clip_on=False, in_layout=False, **look)

@@ -87,7 +87,7 @@ class Slice:
     def name(self, output: int) -> str:
         """Say what an output is."""
         classes = self.posterior.classes
-        return "expected target" if classes is None else f"probability of {shorten(str(classes[output]), 1.6, 9)}"
+        return "expected target" if classes is None else f"probability of “{shorten(str(classes[output]), 1.6, 9)}”"
 
     def line_name(self, output: int) -> str:
         """Say what a line shows: which class if there are several, else whose prediction."""

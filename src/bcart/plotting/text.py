@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,6 +15,7 @@ from matplotlib.textpath import text_to_path
 POINTS = 72.0  # to an inch
 ELLIPSIS = "…"
 _LEAST_SIZE = 0.1
+_LEAST_LOG = -690.0  # whose exponential is a normal number
 
 
 def text_width(text: str, size: float, weight: str = "normal") -> float:
@@ -44,6 +46,19 @@ def shorten(text: str, width: float, size: float, weight: str = "normal") -> str
         first = -(-2 * kept // 3)
         short = text[:first].rstrip() + ELLIPSIS + text[len(text) - (kept - first) :].lstrip()
     return short
+
+
+def write_chance(log_probability: float) -> str:
+    """Write a probability that is given by its logarithm, however small.
+
+    Examples
+    --------
+    >>> write_chance(-1.5), write_chance(-24.07), write_chance(-1000.0)
+    ('0.223', '3.52e-11', '10^-434')
+    """
+    if log_probability < _LEAST_LOG:
+        return f"10^{log_probability / math.log(10):.0f}"
+    return f"{math.exp(log_probability):.3g}"
 
 
 def join_within(words: Sequence[str], width: float, size: float) -> str:

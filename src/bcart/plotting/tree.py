@@ -10,9 +10,10 @@ from matplotlib.axes import Axes
 from matplotlib.patches import FancyBboxPatch, Rectangle
 
 from bcart.plotting.colours import BOX, FAINT, INK, LINE, PAPER, QUIET
+from bcart.plotting.frame import size_of
 from bcart.plotting.leaf_rows import GAP, Label, LeafRows, Strip, describe_leaves
 from bcart.plotting.sources import tree_of
-from bcart.plotting.text import ScaledText, text_width
+from bcart.plotting.text import ScaledText, text_width, write_chance
 from bcart.plotting.tree_layout import BOX_HEIGHT, PADDING, SIZE, SMALL, Skeleton, lay_out
 from bcart.tree import Tree
 
@@ -68,8 +69,9 @@ def plot_tree(tree: Any, ax: Axes | None = None, level: float = 0.95) -> Axes:
     note = f"{100 * level:g} % credible intervals" if drawn.leaf is not None else ""
     width = 2 * EDGE + max(skeleton.end + rows.width, text_width(title, TITLE_SIZE), text_width(note, SMALL))
     height = HEAD + skeleton.row_height * drawn.n_leaves + FOOT
-    ax = _prepare(ax, width, height)
-    ax.set_title(title, loc="left", fontsize=TITLE_SIZE, color=INK, pad=4, parse_math=False)
+    ax, scale = _prepare(ax, width, height)
+    size = TITLE_SIZE * min(1.2, max(0.7, scale))
+    ax.set_title(title, loc="left", fontsize=size, color=INK, pad=4, parse_math=False)
     _draw_rows(ax, drawn, skeleton, rows, note)
     _draw_edges(ax, drawn, skeleton)
     _draw_boxes(ax, drawn, skeleton)
@@ -78,24 +80,29 @@ def plot_tree(tree: Any, ax: Axes | None = None, level: float = 0.95) -> Axes:
 
 def _title(tree: Tree) -> str:
     leaves = "1 leaf" if tree.n_leaves == 1 else f"{tree.n_leaves} leaves"
-    is_known = not np.isnan(tree.log_probability)
-    return f"Tree with {leaves}" + (f", posterior probability {np.exp(tree.log_probability):.3g}" if is_known else "")
+    known = "" if np.isnan(tree.log_probability) else f", posterior probability {write_chance(tree.log_probability)}"
+    return f"Tree with {leaves}{known}"
 
 
-def _prepare(ax: Axes | None, width: float, height: float) -> Axes:
-    """Return axes, new ones if none are given, whose data units are inches of a picture in its natural size."""
+def _prepare(ax: Axes | None, width: float, height: float) -> tuple[Axes, float]:
+    """Return axes, new ones if none are given, whose data units are inches of a picture in its natural size.
+
+    The second number is the size that the picture has on them, for now: 1 if it is the natural one.
+    """
+    scale = 1.0
     if ax is None:
         inches = np.array([width + 2 * MARGIN, height + 2 * MARGIN + TITLE])
         figure = plt.figure(figsize=tuple(inches), facecolor=PAPER)
         box = np.array([MARGIN, MARGIN, width, height]) / np.tile(inches, 2)
         ax = figure.add_axes(tuple(box))
     else:
-        room = ax.get_position().size * ax.figure.get_size_inches() / LARGEST  # type: ignore[union-attr]
-        width, height = max(width, room[0]), max(height, room[1])
+        room = size_of(ax)
+        scale = min(LARGEST, room[0] / width, room[1] / height)
+        width, height = max(width, room[0] / LARGEST), max(height, room[1] / LARGEST)
     ax.set(xlim=(-EDGE, width - EDGE), ylim=(height - HEAD, -HEAD))
     ax.set_aspect("equal", adjustable="box")
     ax.set_axis_off()
-    return ax
+    return ax, scale
 
 
 def _write(ax: Axes, x: float, y: float, text: str, size: float = SIZE, **options: Any) -> ScaledText:

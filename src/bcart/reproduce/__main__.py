@@ -52,11 +52,11 @@ def _parser() -> argparse.ArgumentParser:
 
 
 class ProgressLine:
-    """Keeps one line on stderr up to date, or writes one for every tenth where stderr is no terminal."""
+    """Keeps one line on stderr up to date, or writes one at first and for every tenth where it is no terminal."""
 
     def __init__(self) -> None:
         self._start = time.monotonic()
-        self._tenths = 0
+        self._tenths = -1
         self._is_open = False
 
     def __call__(self, done: float, total: float, what: str) -> None:

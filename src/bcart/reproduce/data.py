@@ -160,8 +160,13 @@ def _iris() -> list[Problem]:
 
 
 def _haberman() -> list[Problem]:
+    """Return the table with its classes in the order of the original: survived, died.
+
+    The order matters to CART: where the classes of a leaf are equally frequent, the first is predicted.
+    """
     haberman = load_haberman()
-    return [Problem("haberman", "Haberman", "haberman", ((haberman.data, _numbered(haberman.target)),), 10)]
+    y = (haberman.target == "died").astype(np.int64)
+    return [Problem("haberman", "Haberman", "haberman", ((haberman.data, y),), 10)]
 
 
 def _caesarian(table: Table) -> list[Problem]:
@@ -170,10 +175,13 @@ def _caesarian(table: Table) -> list[Problem]:
 
 
 def _vertebral(table: Table) -> list[Problem]:
-    """Return the table with two classes, as the paper describes it, and with three, as its numbers look."""
+    """Return the table with two classes, as the paper describes it, and with three, as its numbers look.
+
+    Classes are in the order of their names: abnormal, normal; and hernia, normal, slipped vertebra.
+    """
     X, labels = table
     is_normal = labels == _label_that_occurs(labels, N_NORMAL)
-    two = Problem("vertebral", "Vertebral", "vertebral", ((X, (~is_normal).astype(np.int64)),), 5)
+    two = Problem("vertebral", "Vertebral", "vertebral", ((X, is_normal.astype(np.int64)),), 5)
     kinds = _three_kinds(labels, is_normal)
     if kinds is None:
         return [two]
@@ -182,15 +190,15 @@ def _vertebral(table: Table) -> list[Problem]:
 
 
 def _three_kinds(labels: Labels, is_normal: npt.NDArray[np.bool_]) -> Numbered | None:
-    """Return normal, hernia, slipped vertebra as 0, 1, 2; where the last two are one label, the order of rows tells.
+    """Return hernia, normal, slipped vertebra as 0, 1, 2; where two of them are one label, the order of rows tells.
 
     The files with two and with three classes hold the same rows in the same order: hernia, slipped, normal.
     """
     if len(np.unique(labels)) == 3:
-        return np.where(is_normal, 0, np.where(labels == _label_that_occurs(labels, N_HERNIA), 1, 2))
+        return np.where(is_normal, 1, np.where(labels == _label_that_occurs(labels, N_HERNIA), 0, 2))
     if is_normal[: N_HERNIA + N_SLIPPED].any():
         return None
-    return np.repeat(np.array([1, 2, 0]), [N_HERNIA, N_SLIPPED, N_NORMAL])
+    return np.repeat(np.array([0, 2, 1]), [N_HERNIA, N_SLIPPED, N_NORMAL])
 
 
 def _label_that_occurs(labels: Labels, n_times: int) -> np.generic:

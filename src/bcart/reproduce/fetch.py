@@ -24,7 +24,8 @@ def fetch_table(data_id: int, seconds: float = SECONDS_FOR_ALL) -> tuple[FloatAr
     """Return numbers and labels of a table; `InvalidDataError` if it does not come or is no table of numbers."""
     found: list[Any] = []
     thread = threading.Thread(target=_fetch, args=(data_id, found), daemon=True)
-    with _sockets_give_up():
+    with _sockets_give_up(), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # it warns before it tries again
         thread.start()
         thread.join(seconds)
     if not found:
@@ -36,10 +37,7 @@ def fetch_table(data_id: int, seconds: float = SECONDS_FOR_ALL) -> tuple[FloatAr
 
 def _fetch(data_id: int, found: list[Any]) -> None:
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # it warns before it tries again
-            bunch = fetch_openml(data_id=data_id, as_frame=False, parser="liac-arff", n_retries=1)
-        found.append(bunch)
+        found.append(fetch_openml(data_id=data_id, as_frame=False, parser="liac-arff", n_retries=1))
     except Exception as error:  # whatever goes wrong out there is a reason to go on without
         found.append(error)
 

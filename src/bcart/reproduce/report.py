@@ -9,9 +9,9 @@ import textwrap
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from importlib.metadata import version
 
+from bcart.cached import cached_property
 from bcart.reproduce import figures, saving, tables
 from bcart.reproduce.data import Problem
 from bcart.reproduce.experiment import LOG_PHI, Result

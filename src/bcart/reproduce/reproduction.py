@@ -59,7 +59,7 @@ def run(
 
     Examples
     --------
-    >>> report = run(quick=True, datasets=["haberman"], n_jobs=1)
+    >>> report = run(datasets=["haberman"], trials=1, folds=2, n_jobs=1)
     >>> print(report.tables().splitlines()[0])
     ## Accuracy of single trees
     >>> report.interval("haberman", "uniform", "best tree", "nodes").mean < 10
