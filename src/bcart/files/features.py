@@ -15,7 +15,7 @@ Kind = Literal["numeric", "nominal"]
 
 _NUMBERS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "FLOAT", "DOUBLE", "DECIMAL", "REAL", "UTINYINT",
             "USMALLINT", "UINTEGER", "UBIGINT", "UHUGEINT")  # fmt: skip
-_TEXTS = ("VARCHAR", "ENUM", "UUID")
+_TEXTS = ("VARCHAR", "ENUM", "UUID", '"NULL"')
 _UNITS: dict[str, Unit] = {"BOOLEAN": "flag", "DATE": "day", "TIME": "second of day"}
 _DATES: tuple[Unit, ...] = ("day", "second", "second of day")
 _NAN = "'nan'::DOUBLE"
