@@ -44,7 +44,7 @@ def test_a_fit_shows_data_cost_posterior_trees_and_scores(model, fitted):
     for line in str(fitted.tree_).splitlines()[1:]:
         assert f"  {line}\n" in out
     assert "haberman.csv: 306 rows\n" in out
-    assert "outcome: died: 81, survived: 225" in out
+    assert "outcome: died (81), survived (225)" in out
     assert re.search(r"nodes +numeric +0 to 52 *\n", out)
     assert f"all trees: {posterior.n_boxes / 1000:.0f} k boxes" in out
     assert (

@@ -85,9 +85,7 @@ def fit(
     jobs: Annotated[int | None, _limit("N", "Threads; by default all cores. No result depends on it.")] = None,
     cv: Annotated[
         bool | None,
-        typer.Option(
-            "--cv/--no-cv", help="Cross-validate; by default if half a minute will do.", rich_help_panel="Scores"
-        ),
+        typer.Option("--cv/--no-cv", help="Cross-validate; by default if a minute will do.", rich_help_panel="Scores"),
     ] = None,
     folds: Annotated[int, typer.Option(min=2, metavar="N", help="Number of folds.", rich_help_panel="Scores")] = 5,
     cv_rows: Annotated[

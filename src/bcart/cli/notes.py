@@ -9,6 +9,7 @@ from typing import Any
 
 from bcart.estimators.comparison import Score
 from bcart.files.columns import ColumnReport
+from bcart.files.features import unit_of
 from bcart.files.targets import Target
 from bcart.files.training import TrainingFile
 from bcart.overview import Overview
@@ -28,7 +29,7 @@ def note_data(training: TrainingFile) -> Notes:
         "file": training.source.path.name,
         "target": target.name,
         "task": target.task,
-        "is_guessed": target.is_guessed,
+        "is_guessed": target.is_guessed and unit_of(training.source.types[target.name]) == "number",
         "target_values": _describe_target(target),
         "weight": rows.weight,
         "n_rows": rows.n_rows,
@@ -43,7 +44,7 @@ def _describe_target(target: Target) -> str:
         y = target.moments
         return f"{y.lowest:.6g} to {y.highest:.6g}, mean {y.mean:.6g}"
     assert target.classes is not None
-    pairs = [f"{label}: {count:,.10g}" for label, count in zip(target.classes.tolist(), target.counts, strict=True)]
+    pairs = [f"{label} ({count:,.10g})" for label, count in zip(target.classes.tolist(), target.counts, strict=True)]
     return _few(pairs, _MOST_CLASSES)
 
 
@@ -87,8 +88,10 @@ def _tests(tree: Tree) -> Counter[str]:
 def _describe_difference(tests: Counter[str], best: Counter[str]) -> str:
     """Write which tests a tree does not make that the best one does, and which it makes besides."""
     without, besides = list((best - tests).elements()), list((tests - best).elements())
-    parts = [f"{word} {_few(listed, _MOST_TESTS)}" for word, listed in (("no", without), ("but", besides)) if listed]
-    return " ".join(parts) or "the same tests in another order"
+    if not without and not besides:
+        return "the same tests in another order"
+    lost, new = _few(without, _MOST_TESTS), _few(besides, _MOST_TESTS)
+    return f"{new} instead of {lost}" if new and lost else f"also {new}" if new else f"without {lost}"
 
 
 def note_scores(scores: Sequence[Score], n_folds: int, n_rows: int, n_known: int) -> Notes:

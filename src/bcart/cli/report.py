@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +18,10 @@ from bcart.limits import format_bytes, format_count
 from bcart.tree import Tree
 
 _MOST_COLUMNS = 24
+_FEWEST_ALIKE = 4  # neighbours that share a line
 _MOST_TREES = 3
 _BARS = "▁▂▃▄▅▆▇█"
-_ROLES = {"numeric": "numeric", "nominal": "nominal", "dropped": "dropped"}
+_ROLES = ("numeric", "nominal", "dropped")
 _TASKS = {"classify": "classes", "regress": "numbers", "count": "counts"}
 
 
@@ -34,31 +36,43 @@ def print_data(notes: Mapping[str, Any], console: Console) -> None:
     if notes["weight"]:
         _go_on(console, f"rows are weighed by {notes['weight']}")
     columns = notes["columns"]
-    counts = Counter(_ROLES[column["role"]] for column in columns)
-    _begin(console, "Columns", ", ".join(f"{counts[role]} {role}" for role in _ROLES.values() if counts[role]))
-    console.print(_column_table(columns[:_MOST_COLUMNS]))
-    if len(columns) > _MOST_COLUMNS:
-        console.print(Text(f"  … and {len(columns) - _MOST_COLUMNS} more"))
+    counts = Counter(column["role"] for column in columns)
+    _begin(console, "Columns", ", ".join(f"{counts[role]} {role}" for role in _ROLES if counts[role]))
+    console.print(_column_table(columns))
 
 
 def _column_table(columns: list[Mapping[str, Any]]) -> Table:
+    """Return a line a column, or one for several neighbours that are alike."""
+    lines = [(names, cells) for cells, names in _runs(columns)]
     table = _table()
-    for column in columns:
-        missing = f"{column['n_missing']:,} missing" if column["n_missing"] else ""
-        values = column["reason"] or column["values"]
-        note = ", ".join(part for part in (column["note"], missing) if part)
-        style = "dim" if column["role"] == "dropped" else ""
-        cells = f"  {column['name']}", _ROLES[column["role"]], values, note
-        table.add_row(*(Text(printable(str(cell)), overflow="ellipsis", no_wrap=True) for cell in cells), style=style)
+    for names, cells in lines[:_MOST_COLUMNS]:
+        style = "dim" if cells[0] == "dropped" else ""
+        shown = names if len(names) < _FEWEST_ALIKE else [f"{names[0]} … {names[-1]} ({len(names)})"]
+        for name in shown:
+            parts = (f"  {name}", *cells)
+            table.add_row(*(Text(printable(part), overflow="ellipsis", no_wrap=True) for part in parts), style=style)
+    if len(lines) > _MOST_COLUMNS:
+        table.add_row(f"  … and {sum(len(names) for names, _ in lines[_MOST_COLUMNS:])} more")
     return table
+
+
+def _runs(columns: list[Mapping[str, Any]]) -> Iterator[tuple[tuple[str, str, str], list[str]]]:
+    """Yield what is said of columns, with the names of the neighbours that it is said of."""
+    for said, group in groupby(columns, key=_describe_column):
+        yield said, [str(column["name"]) for column in group]
+
+
+def _describe_column(column: Mapping[str, Any]) -> tuple[str, str, str]:
+    missing = f"{column['n_missing']:,} missing" if column["n_missing"] else ""
+    note = ", ".join(part for part in (column["note"], missing) if part)
+    return str(column["role"]), str(column["reason"] or column["values"]), note
 
 
 def print_cost(cost: CostEstimate, max_memory: int, console: Console) -> None:
     """Print what the work is expected to take."""
-    deepest = cost.deepest_within(max_memory)
     _begin(console, "Cost", str(cost.all_trees))
-    if deepest is not None:
-        _go_on(console, f"{format_bytes(max_memory)} are enough for trees up to depth {deepest}")
+    if cost.all_trees.n_bytes > max_memory:
+        _go_on(console, f"more than --max-memory {format_bytes(max_memory)}: not all depths will fit")
 
 
 def print_posterior(summary: Mapping[str, Any], notes: Mapping[str, Any], console: Console) -> None:
@@ -130,7 +144,7 @@ def print_scores(notes: Mapping[str, Any], console: Console) -> None:
 def print_output(output: Path | None, console: Console) -> None:
     """Print where the model is."""
     if output is None:
-        _begin(console, "Saved", "nothing; -o model.bcart keeps the model for bcart predict, show, export and plot")
+        _begin(console, "Saved", "nothing; -o model.bcart keeps the model")
     else:
         _begin(console, "Saved", f"{output}, {format_bytes(output.stat().st_size)}")
 

@@ -233,7 +233,9 @@ def _without_mask(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
     if not isinstance(values, np.ma.MaskedArray):
         return values
     if values.dtype.kind == "O":
-        return np.where(np.ma.getmaskarray(values), None, np.ma.getdata(values))
+        labels = np.array(np.ma.getdata(values))
+        labels[np.ma.getmaskarray(values)] = None
+        return labels
     return np.ma.filled(values.astype(np.float64), np.nan) if np.ma.is_masked(values) else np.ma.getdata(values)
 
 
