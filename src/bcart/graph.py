@@ -173,14 +173,17 @@ class Graph:
         self, box: int, cells: npt.NDArray[np.intp], is_left: npt.NDArray[np.bool_]
     ) -> tuple[int, int] | None:
         """Return the children of `box` that hold its left and its other cells; None if it has no such split."""
-        for split in self.splits_of(box):
-            test = self.tests.of(int(np.asarray(self.core.tests)[split]))
+        splits, core = self.splits_of(box), self.core
+        if not len(splits):
+            return None
+        numbers = np.asarray(core.tests)[splits.start : splits.stop]  # at once: to ask for them is to copy all
+        for split, number in zip(splits, numbers.tolist(), strict=True):
+            test = self.tests.of(number)
             below = test.is_left(self.cells.codes[cells, test.feature])
-            children = int(self.core.left[split]), int(self.core.right[split])
             if np.array_equal(below, is_left):
-                return children
+                return int(core.left[split]), int(core.right[split])
             if np.array_equal(below, ~is_left):
-                return children[::-1]
+                return int(core.right[split]), int(core.left[split])
         return None
 
     def __copy__(self) -> Graph:

@@ -6,12 +6,17 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from bcart.parse import RandomState
 from bcart.posterior import Posterior
 from bcart.tree import Tree
 
 _LOG_PHIS = 3.0, 4.0, 6.0, 8.0, 12.0
-_N_DRAWN, _N_TRIED = 300, 10  # trees under each of these priors
+_N_DRAWN, _N_TRIED = 300, 6  # trees under each of these priors
+_MOST_PRUNED = 25  # tests of a large tree that are left out in turn
+_ARRAYS = ("feature", "threshold", "left", "right", "statistics", "predictive", "category", "missing_left",
+           "saw_missing", "n_rows", "std")  # fmt: skip
 _MOST_SPLITS = 5_000_000  # whose sweeps take no time worth speaking of
 
 
@@ -52,13 +57,32 @@ def look_over(posterior: Posterior, n_samples: int = 1000, n_top: int = 5, rando
     sampled = posterior.sample(n_samples, random_state)
     best = posterior.map_tree()
     known = {tree: tree.log_probability for tree in (*sampled, best)}
-    for tree in _smaller_trees(posterior, random_state):
+    for tree in (*_pruned(best), *_smaller_trees(posterior, random_state)):
         if tree not in known:
             known[tree] = posterior.log_probability(tree)
     others = sorted((tree for tree in known if tree != best), key=lambda tree: -known[tree])[: n_top - 1]
     top = (best, *(replace(tree, log_probability=known[tree]) for tree in others))
     leaves, depths = ([getattr(tree, name) for tree in sampled] for name in ("n_leaves", "depth"))
     return Overview(n_samples, top, _shares(leaves), _shares(depths))
+
+
+def _pruned(tree: Tree) -> Iterator[Tree]:
+    """Yield the trees that do without one of the last tests of a tree."""
+    tests = np.flatnonzero(tree.feature >= 0)
+    is_last = (tree.feature[tree.left[tests]] < 0) & (tree.feature[tree.right[tests]] < 0)
+    for node in tests[is_last][:_MOST_PRUNED]:
+        yield _without_test(tree, int(node))
+
+
+def _without_test(tree: Tree, node: int) -> Tree:
+    """Return a tree in which a node above two leaves, which follow it, is a leaf itself."""
+    arrays = {name: np.delete(getattr(tree, name), [node + 1, node + 2], axis=0) for name in _ARRAYS}
+    for name in ("left", "right"):
+        arrays[name] = arrays[name] - 2 * (arrays[name] > node + 2)
+    ending = {"feature": -1, "threshold": np.nan, "left": -1, "right": -1, "category": -1}
+    for name, value in {**ending, "missing_left": False, "saw_missing": False}.items():
+        arrays[name][node] = value
+    return replace(tree, **arrays)
 
 
 def _smaller_trees(posterior: Posterior, random_state: RandomState) -> Iterator[Tree]:

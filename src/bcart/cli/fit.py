@@ -85,7 +85,9 @@ def fit(
     jobs: Annotated[int | None, _limit("N", "Threads; by default all cores. No result depends on it.")] = None,
     cv: Annotated[
         bool | None,
-        typer.Option("--cv/--no-cv", help="Cross-validate; by default if a minute will do.", rich_help_panel="Scores"),
+        typer.Option(
+            "--cv/--no-cv", help="Cross-validate; by default if half a minute will do.", rich_help_panel="Scores"
+        ),
     ] = None,
     folds: Annotated[int, typer.Option(min=2, metavar="N", help="Number of folds.", rich_help_panel="Scores")] = 5,
     cv_rows: Annotated[
@@ -118,7 +120,8 @@ def fit(
         save_model(posterior, output, about)
     if cv is not False:
         validation = Validation(folds, seed, is_asked_for=cv is True)
-        about["scores"] = validation.run(posterior, seconds, data.sample, settings.estimator(about["data"]["task"]))
+        estimator, n_known = settings.estimator(training.target.task), training.target.rows.n_rows
+        about["scores"] = validation.run(posterior, seconds, data.sample, n_known, estimator)
     if about.get("scores"):
         print_scores(about["scores"], console)
     if output is not None:

@@ -32,9 +32,11 @@ from bcart.priors import TreePrior, choose_prior
 from bcart.storage import summarise
 from bcart.tables import as_rows
 
+_N_SAMPLES = 1000  # trees; a tenth where each takes long
 _ROWS_TIMED = 16
-_SECONDS_FOR_SCORES = 60.0  # that cross-validation may take without being asked for
+_SECONDS_FOR_SCORES = 30.0  # that cross-validation may take without being asked for
 _FEWEST_ROWS = 200
+_MOST_LINES = 60  # of a tree
 
 
 @dataclass(frozen=True)
@@ -112,16 +114,19 @@ def list_trees(data: Grouped, settings: Settings, console: Console) -> tuple[Pos
     for warning in caught:
         warn(str(warning.message))
     posterior = Posterior(graph, data.leaf, prior, data.grid, data.classes, settings.limits.n_jobs)
+    with working("adding up all trees"):
+        posterior.map_tree()
     return posterior, time.monotonic() - start
 
 
 def show_posterior(posterior: Posterior, seed: int, console: Console) -> Notes:
     """Print the most probable tree and what samples say of all trees; return what samples say."""
     with working("drawing trees"):
-        overview, summary, tree = look_over(posterior, random_state=seed), summarise(posterior), posterior.map_tree()
+        n_samples = _N_SAMPLES // 10 if posterior.graph.is_folded else _N_SAMPLES
+        overview, summary = look_over(posterior, n_samples, random_state=seed), summarise(posterior)
     notes = note_overview(overview)
     print_posterior(summary, notes, console)
-    print_tree(tree, console, "Best tree")
+    print_tree(overview.top[0], console, "Best tree", _MOST_LINES)
     print_top(notes, console)
     return notes
 
@@ -134,9 +139,12 @@ class Validation:
     seed: int
     is_asked_for: bool
 
-    def run(self, posterior: Posterior, seconds: float, sample: Sample, estimator: Estimator) -> Notes | None:
-        """Return scores; None if they take too long. `seconds` is what one fit takes."""
-        for_fits, for_a_row = self.n_folds * seconds, _seconds_a_row(posterior, sample)
+    def run(
+        self, posterior: Posterior, seconds: float, sample: Sample, n_known: int, estimator: Estimator
+    ) -> Notes | None:
+        """Return scores; None if they take too long. `seconds` is what one fit to all `n_known` rows takes."""
+        share = min(1.0, len(sample.y) / posterior.graph.cells.n_cells)
+        for_fits, for_a_row = self.n_folds * share * seconds, _seconds_a_row(posterior, sample)
         n_rows, expected = len(sample.y), for_fits + for_a_row * len(sample.y)
         if not self.is_asked_for and expected > _SECONDS_FOR_SCORES:
             n_rows = int((_SECONDS_FOR_SCORES - for_fits) / for_a_row)
@@ -147,7 +155,7 @@ class Validation:
         with steps("cross-validating") as progress:
             parts = sample.columns, sample.is_nominal, sample.y, sample.weights
             scores = compare_with_cart(estimator, *parts, self.n_folds, self.seed, progress)
-        return note_scores(scores, self.n_folds, n_rows)
+        return note_scores(scores, self.n_folds, n_rows, n_known)
 
 
 def _seconds_a_row(posterior: Posterior, sample: Sample) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -15,6 +16,7 @@ from bcart.tree import Tree
 
 _MOST_LABELS = 4
 _MOST_CLASSES = 6
+_MOST_TESTS = 3
 
 Notes = dict[str, Any]
 
@@ -41,7 +43,7 @@ def _describe_target(target: Target) -> str:
         y = target.moments
         return f"{y.lowest:.6g} to {y.highest:.6g}, mean {y.mean:.6g}"
     assert target.classes is not None
-    pairs = [f"{label} {count:,.10g}" for label, count in zip(target.classes.tolist(), target.counts, strict=True)]
+    pairs = [f"{label}: {count:,.10g}" for label, count in zip(target.classes.tolist(), target.counts, strict=True)]
     return _few(pairs, _MOST_CLASSES)
 
 
@@ -61,28 +63,39 @@ def _describe_values(column: ColumnReport) -> str:
 
 def note_overview(overview: Overview) -> Notes:
     """Return the top of the posterior."""
+    best = overview.top[0]
     return {
         "n_samples": overview.n_samples,
         "leaves": {str(n): share for n, share in overview.leaves.items()},
-        "top": [_note_tree(tree) for tree in overview.top],
+        "top": [_note_tree(tree, best) for tree in overview.top],
     }
 
 
-def _note_tree(tree: Tree) -> Notes:
-    tests = [tree.describe_test(node) for node in range(tree.n_nodes) if tree.feature[node] >= 0]
+def _note_tree(tree: Tree, best: Tree) -> Notes:
     return {
         "probability": math.exp(tree.log_probability),
         "n_leaves": tree.n_leaves,
         "depth": tree.depth,
-        "tests": _few(tests, 8, ", ") or "nothing",
+        "difference": _describe_difference(_tests(tree), _tests(best)),
     }
 
 
-def note_scores(scores: Sequence[Score], n_folds: int, n_rows: int) -> Notes:
-    """Return cross-validated scores."""
+def _tests(tree: Tree) -> Counter[str]:
+    return Counter(tree.describe_test(node) for node in range(tree.n_nodes) if tree.feature[node] >= 0)
+
+
+def _describe_difference(tests: Counter[str], best: Counter[str]) -> str:
+    """Write which tests a tree does not make that the best one does, and which it makes besides."""
+    without, besides = list((best - tests).elements()), list((tests - best).elements())
+    parts = [f"{word} {_few(listed, _MOST_TESTS)}" for word, listed in (("no", without), ("but", besides)) if listed]
+    return " ".join(parts) or "the same tests in another order"
+
+
+def note_scores(scores: Sequence[Score], n_folds: int, n_rows: int, n_known: int) -> Notes:
+    """Return cross-validated scores on some of the known rows."""
     listed = [{"model": score.model, "n_leaves": score.n_leaves, **score.values} for score in scores]
-    return {"n_folds": n_folds, "n_rows": n_rows, "models": listed}
+    return {"n_folds": n_folds, "n_rows": n_rows, "n_known": n_known, "models": listed}
 
 
-def _few(parts: Sequence[str], most: int, comma: str = ", ") -> str:
-    return comma.join(parts[:most]) + (f"{comma}…" if len(parts) > most else "")
+def _few(parts: Sequence[str], most: int) -> str:
+    return ", ".join(parts[:most]) + (", …" if len(parts) > most else "")

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
-from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
@@ -19,7 +19,7 @@ from bcart.tree import Tree
 _MOST_COLUMNS = 24
 _MOST_TREES = 3
 _BARS = "▁▂▃▄▅▆▇█"
-_ROLES = {"numeric": "number", "nominal": "label", "dropped": "dropped"}
+_ROLES = {"numeric": "numeric", "nominal": "nominal", "dropped": "dropped"}
 _TASKS = {"classify": "classes", "regress": "numbers", "count": "counts"}
 
 
@@ -34,21 +34,21 @@ def print_data(notes: Mapping[str, Any], console: Console) -> None:
     if notes["weight"]:
         _go_on(console, f"rows are weighed by {notes['weight']}")
     columns = notes["columns"]
-    _begin(console, "Columns", "")
-    console.print(Padding(_column_table(columns[:_MOST_COLUMNS]), (0, 0, 0, 2)))
+    counts = Counter(_ROLES[column["role"]] for column in columns)
+    _begin(console, "Columns", ", ".join(f"{counts[role]} {role}" for role in _ROLES.values() if counts[role]))
+    console.print(_column_table(columns[:_MOST_COLUMNS]))
     if len(columns) > _MOST_COLUMNS:
-        n_used = sum(column["role"] != "dropped" for column in columns)
-        _go_on(console, f"… {len(columns)} columns, {n_used} of them used")
+        console.print(Text(f"  … and {len(columns) - _MOST_COLUMNS} more"))
 
 
 def _column_table(columns: list[Mapping[str, Any]]) -> Table:
-    table = Table.grid(padding=(0, 2))
+    table = _table()
     for column in columns:
         missing = f"{column['n_missing']:,} missing" if column["n_missing"] else ""
         values = column["reason"] or column["values"]
         note = ", ".join(part for part in (column["note"], missing) if part)
         style = "dim" if column["role"] == "dropped" else ""
-        cells = column["name"], _ROLES[column["role"]], values, note
+        cells = f"  {column['name']}", _ROLES[column["role"]], values, note
         table.add_row(*(Text(printable(str(cell)), overflow="ellipsis", no_wrap=True) for cell in cells), style=style)
     return table
 
@@ -64,11 +64,8 @@ def print_cost(cost: CostEstimate, max_memory: int, console: Console) -> None:
 def print_posterior(summary: Mapping[str, Any], notes: Mapping[str, Any], console: Console) -> None:
     """Print which trees the answers are exact for, and how large probable ones are."""
     depth = "" if summary["max_depth"] is None else f" up to depth {summary['max_depth']}"
-    _begin(
-        console,
-        "Posterior",
-        f"exact for all {format_count(summary['log_n_trees'])} trees{depth} on {summary['n_cells']:,} cells",
-    )
+    n_trees = "" if summary["log_n_trees"] is None else f"{format_count(summary['log_n_trees'])} "
+    _begin(console, "Posterior", f"exact for all {n_trees}trees{depth} on {summary['n_cells']:,} cells")
     _go_on(
         console,
         f"log evidence {summary['log_evidence']:.4f}, {summary['n_boxes']:,} boxes, {summary['n_splits']:,} splits",
@@ -89,12 +86,14 @@ def _sparkline(shares: list[float]) -> str:
     return "".join(_BARS[min(len(_BARS) - 1, int(share / top * len(_BARS)))] if share else " " for share in shares)
 
 
-def print_tree(tree: Tree, console: Console, title: str = "Tree") -> None:
-    """Print a tree."""
+def print_tree(tree: Tree, console: Console, title: str = "Tree", most_lines: int | None = None) -> None:
+    """Print a tree, or the beginning of a large one."""
     first, *lines = str(tree).splitlines()
     _begin(console, title, first.removeprefix("Tree with "))
-    for line in lines:
+    for line in lines[:most_lines]:
         console.print(Text("  " + printable(line)), soft_wrap=True)
+    if most_lines is not None and len(lines) > most_lines:
+        console.print(Text(f"  … {len(lines) - most_lines} more lines; bcart show MODEL prints all", "dim"))
 
 
 def print_top(notes: Mapping[str, Any], console: Console) -> None:
@@ -102,29 +101,30 @@ def print_top(notes: Mapping[str, Any], console: Console) -> None:
     top = notes["top"][1 : 1 + _MOST_TREES]
     if not top:
         return
-    _begin(console, "Next", "the next most probable trees that were met")
-    table = Table.grid(padding=(0, 2))
+    _begin(console, "Next", "the most probable other trees that were met")
+    table = _table()
     for place, tree in enumerate(top, start=2):
         size = f"{tree['n_leaves']} leaves"
-        tests = Text(printable(tree["tests"]), overflow="ellipsis", no_wrap=True)
-        table.add_row(f"{place}.", f"{tree['probability']:.2g}", size, tests)
-    console.print(Padding(table, (0, 0, 0, 2)))
+        difference = Text(printable(tree["difference"]), overflow="ellipsis", no_wrap=True)
+        table.add_row(f"  {place}.", f"{tree['probability']:.2g}", size, difference)
+    console.print(table)
 
 
 def print_scores(notes: Mapping[str, Any], console: Console) -> None:
     """Print cross-validated scores of three models side by side."""
     models = notes["models"]
     names = [name for name in models[0] if name not in ("model", "n_leaves")]
-    _begin(console, "Scores", f"{notes['n_folds']}-fold cross-validation on {notes['n_rows']:,} rows")
-    table = Table.grid(padding=(0, 3))
+    of_all = "" if notes["n_rows"] == notes["n_known"] else f" sampled from {notes['n_known']:,}"
+    _begin(console, "Scores", f"{notes['n_folds']}-fold cross-validation on {notes['n_rows']:,} rows{of_all}")
+    table = _table()
     table.add_column()
     for _ in (*names, "leaves"):
         table.add_column(justify="right")
     table.add_row("", *names, "leaves", style="dim")
     for model in models:
         leaves = "all" if model["n_leaves"] is None else f"{model['n_leaves']:.1f}"
-        table.add_row(model["model"], *(f"{model[name]:.4g}" for name in names), leaves)
-    console.print(Padding(table, (0, 0, 0, 2)))
+        table.add_row(f"  {model['model']}", *(f"{model[name]:.4g}" for name in names), leaves)
+    console.print(table)
 
 
 def print_output(output: Path | None, console: Console) -> None:
@@ -133,6 +133,10 @@ def print_output(output: Path | None, console: Console) -> None:
         _begin(console, "Saved", "nothing; -o model.bcart keeps the model for bcart predict, show, export and plot")
     else:
         _begin(console, "Saved", f"{output}, {format_bytes(output.stat().st_size)}")
+
+
+def _table() -> Table:
+    return Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
 
 
 def _begin(console: Console, title: str, text: str, note: str = "") -> None:

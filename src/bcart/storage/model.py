@@ -48,7 +48,8 @@ class SavedModel:
     tree : Tree
         The most probable tree.
     summary : dict
-        Numbers of the posterior: n_boxes, n_splits, log_score, log_evidence, log_n_trees, max_depth, is_folded.
+        Numbers of the posterior: n_boxes, n_splits, log_score, log_evidence, log_n_trees (None for a
+        folded graph), max_depth, is_folded.
     about : dict
         What whoever saved the model had to say of it.
     limits : Limits
@@ -180,7 +181,7 @@ def summarise(posterior: Posterior) -> dict[str, Any]:
         "is_folded": posterior.graph.is_folded,
         "log_score": posterior.log_score,
         "log_evidence": posterior.log_evidence,
-        "log_n_trees": posterior.log_n_trees,
+        "log_n_trees": None if posterior.graph.is_folded else posterior.log_n_trees,  # to count these takes long
     }
 
 
@@ -205,10 +206,12 @@ def _checked_summary(summary: dict[str, Any]) -> dict[str, Any]:
     """Return the numbers of a posterior with the types they have to have."""
     depth = summary["max_depth"]
     whole = {name: int(summary[name]) for name in ("n_boxes", "n_splits", "n_cells")}
-    logs = {name: float(summary[name]) for name in ("log_score", "log_evidence", "log_n_trees")}
+    logs = {name: float(summary[name]) for name in ("log_score", "log_evidence")}
+    log_n_trees = summary["log_n_trees"]
     return {
         **whole,
         **logs,
+        "log_n_trees": None if log_n_trees is None else float(log_n_trees),
         "max_depth": None if depth is None else int(depth),
         "is_folded": bool(summary["is_folded"]),
     }
