@@ -7,7 +7,6 @@ from pathlib import Path
 from statistics import mean
 
 from bcart.reproduce.paper import quoted
-
 from benchmarks.peers.__main__ import read_rows
 from benchmarks.peers.report import SYNTHETIC, summary
 from benchmarks.readme import markdown, replace_section
@@ -15,7 +14,13 @@ from benchmarks.readme import markdown, replace_section
 ROOT = Path(__file__).parents[1]
 README = ROOT / "README.md"
 TRIALS = ROOT / "docs" / "reproduction" / "trials.csv"
-TABLES = {"iris": "Iris", "caesarian": "Caesarian", "haberman": "Haberman", "vertebral": "Vertebral", "xor": "Hidden XOR"}
+TABLES = {
+    "iris": "Iris",
+    "caesarian": "Caesarian",
+    "haberman": "Haberman",
+    "vertebral": "Vertebral",
+    "xor": "Hidden XOR",
+}
 COLUMNS = {
     ("accuracy", "CART"): "CART",
     ("accuracy", "best tree"): "our best tree",
