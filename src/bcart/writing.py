@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -28,6 +29,10 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     (False, '42', 1)
     """
     target = Path(os.path.realpath(path))  # what a link points to is replaced, not the link
+    if target.exists() and not target.is_file():
+        with _filling(target) as new:
+            yield new
+        return
     handle, name = tempfile.mkstemp(prefix=f".{target.stem}-", suffix=target.suffix, dir=target.parent)
     os.close(handle)
     new = Path(name)
@@ -39,6 +44,16 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     except BaseException:
         new.unlink(missing_ok=True)
         raise
+
+
+@contextmanager
+def _filling(target: Path) -> Iterator[Path]:
+    """Give a temporary file whose content goes to a device or a pipe, which cannot be replaced."""
+    with tempfile.TemporaryDirectory() as folder:
+        new = Path(folder, target.name)
+        yield new
+        with new.open("rb") as source, target.open("wb") as sink:
+            shutil.copyfileobj(source, sink)
 
 
 def _keep_permissions(new: Path, target: Path) -> None:

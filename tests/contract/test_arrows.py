@@ -23,7 +23,7 @@ LEVELS = (
     {"answers", "routing", "mixtures", "grammar", "tree"},
     {"rows", "derivations", "parts"},
     {"posterior"},
-    {"export", "storage"},
+    {"export", "storage", "overview"},
     {"estimators"},
     {"datasets"},
     {"__init__"},
@@ -42,6 +42,9 @@ KNOWN_TO = {
     "narwhals": {"tables"},
     "nltk": {"grammar"},
     "joblib": {"reproduce"},
+    "duckdb": {"files"},
+    "typer": {"cli"},
+    "rich": {"cli"},
     "matplotlib": {"plotting", "reproduce"},
 }
 STANDS_ALONE = {"errors", "cached", "writing", "colours"}

@@ -10,10 +10,11 @@ _NEEDED = ("typer", "rich", "duckdb")
 def main() -> None:
     """Run the command and exit: 0, or 2 for wrong usage or input, 3 for a budget, 130 if interrupted."""
     try:
-        from bcart.cli.outcome import run
+        from bcart.cli.outcome import prepare, run
     except ModuleNotFoundError as error:
         if (error.name or "").split(".")[0] not in _NEEDED:
             raise
         print(f'bcart: the command line needs {error.name}; install it by pip install "bcart[cli]"', file=sys.stderr)
         sys.exit(2)
+    prepare()
     sys.exit(run())

@@ -21,6 +21,12 @@ def list_again(model: SavedModel, max_memory: str | None, n_jobs: int | None) ->
         return model.posterior(limits, progress)
 
 
+def columns_of(model: SavedModel) -> Any:
+    """Return what a model says of the columns of its file; None if it says nothing."""
+    data = model.about.get("data")
+    return data.get("columns") if isinstance(data, dict) else None
+
+
 def describe(model: SavedModel, console: Console) -> None:
     """Print a report on a model; what others than this command have saved may know less of itself."""
     about = model.about

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import signal
 import sys
@@ -20,10 +21,6 @@ OK, BUG, USAGE, BUDGET, INTERRUPTED, TERMINATED = 0, 1, 2, 3, 130, 143
 
 def run(arguments: Sequence[str] | None = None) -> int:
     """Run a command, by default that of the process, and return its exit code."""
-    signal.signal(signal.SIGTERM, _terminate)
-    for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="replace")  # a terminal that lacks a character still shows the others
     try:
         code = app(arguments, standalone_mode=False, prog_name="bcart")
         sys.stdout.flush()
@@ -32,6 +29,14 @@ def run(arguments: Sequence[str] | None = None) -> int:
         if os.environ.get("BCART_DEBUG"):
             traceback.print_exc()
         return _explain(error)
+
+
+def prepare() -> None:
+    """Set up a process that runs a command and ends."""
+    signal.signal(signal.SIGTERM, _terminate)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a terminal that lacks a character still shows the others
 
 
 def _terminate(*_: Any) -> NoReturn:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from enum import Enum
 from pathlib import Path
 from typing import Annotated, Any
@@ -14,6 +15,8 @@ from bcart.cli.screen import aside, working
 from bcart.errors import InvalidModelError
 from bcart.storage import SavedModel, load_model
 from bcart.writing import replacing
+
+_ENDINGS = (".png", ".svg", ".pdf")
 
 
 class PictureKind(str, Enum):
@@ -40,15 +43,10 @@ def plot(
     jobs: Jobs = None,
 ) -> None:
     """Draw the most probable tree, the posterior, or what is predicted along one or two features."""
-    try:
-        from matplotlib import pyplot as plt
-    except ImportError:
-        raise InvalidModelError('pictures need matplotlib; install it by pip install "bcart[plot]"') from None
-    plt.switch_backend("agg")
-    saved, path = load_model(model), output or model.with_name(f"{model.stem}-{kind.value}.png")
-    if path.suffix.lower().lstrip(".") not in plt.figure().canvas.get_supported_filetypes():
-        raise InvalidModelError(f"a picture cannot be written as {path.name!r}; let the name end in .png, .svg or .pdf")
-    figure = _draw(saved, kind, feature or [], level, max_memory, jobs)
+    path = output or model.with_name(f"{model.stem}-{kind.value}.png")
+    if path.suffix.lower() not in _ENDINGS:
+        raise InvalidModelError(f"{path.name!r} is no name of a picture; let it end in one of {', '.join(_ENDINGS)}")
+    figure = _draw(load_model(model), kind, feature or [], level, max_memory, jobs)
     with replacing(path) as new:
         figure.savefig(new, dpi=200, bbox_inches="tight")
     aside().print(f"picture in {path}", soft_wrap=True)
@@ -57,8 +55,11 @@ def plot(
 def _draw(
     saved: SavedModel, kind: PictureKind, features: list[str], level: float, max_memory: str | None, jobs: int | None
 ) -> Any:
-    from bcart import plotting
-
+    os.environ.setdefault("MPLBACKEND", "agg")  # which needs no display
+    try:
+        from bcart import plotting
+    except ImportError as error:
+        raise InvalidModelError(str(error)) from None
     if kind is PictureKind.TREE:
         return plotting.plot_tree(saved.tree, level=level).figure
     if kind is PictureKind.PREDICTIVE and not 1 <= len(features) <= 2:

@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from bcart.cli.models import list_again
+from bcart.cli.models import columns_of, list_again
 from bcart.cli.options import Jobs, Level, Memory, ModelFile, PredictorName
 from bcart.cli.screen import aside, steps
 from bcart.files.dialect import MISSING_TEXTS
@@ -52,9 +52,10 @@ def predict(
         else:
             who = Predictor.of_posterior(list_again(saved, max_memory, jobs), level)
         path = output or Path(folder, "predictions.csv")
-        columns = saved.about.get("data", {}).get("columns")
         with steps("predicting") as progress:
-            write_predictions(source, who, columns, path, keep_columns=not only_predictions, on_progress=progress)
+            write_predictions(
+                source, who, columns_of(saved), path, keep_columns=not only_predictions, on_progress=progress
+            )
         if output is None:
             with path.open("rb") as text:
                 shutil.copyfileobj(text, sys.stdout.buffer)

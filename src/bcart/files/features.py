@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from bcart.errors import InvalidDataError
 from bcart.files.source import Source
@@ -15,7 +15,7 @@ Kind = Literal["numeric", "nominal"]
 
 _NUMBERS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "FLOAT", "DOUBLE", "DECIMAL", "REAL", "UTINYINT",
             "USMALLINT", "UINTEGER", "UBIGINT", "UHUGEINT")  # fmt: skip
-_TEXTS = ("VARCHAR", "ENUM", "UUID")
+_TEXTS = ("VARCHAR", "ENUM", "UUID", '"NULL"')
 _UNITS: dict[str, Unit] = {"BOOLEAN": "flag", "DATE": "day", "TIME": "second of day"}
 _DATES: tuple[Unit, ...] = ("day", "second", "second of day")
 _NAN = "'nan'::DOUBLE"
@@ -82,18 +82,19 @@ class Feature:
 
     def check(self, source: Source) -> None:
         """Refuse a column with a value that is not missing, and cannot be read as this one has to be."""
-        column = source.column(self.name)
-        reads = self.expression(column, source.types[self.name])
-        is_nan = f" AND NOT isnan({column})" if source.types[self.name] in ("FLOAT", "DOUBLE") else ""
+        column, sql_type = source.column(self.name), source.types[self.name]
+        reads = self.expression(column, sql_type)
+        is_nan = f"isnan({column})" if sql_type in ("FLOAT", "DOUBLE") else "false"
+        is_infinite = f"coalesce(isinf({reads}), false)" if self.kind == "numeric" else "false"
         wrong = source.rows(
-            f"SELECT CAST({column} AS VARCHAR), r FROM rows WHERE {column} IS NOT NULL AND {reads} IS NULL{is_nan} "
-            "ORDER BY r LIMIT 1"
+            f"SELECT CAST({column} AS VARCHAR), r, {is_infinite} FROM rows WHERE {column} IS NOT NULL "
+            f"AND ({reads} IS NULL AND NOT {is_nan} OR {is_infinite}) ORDER BY r LIMIT 1"
         )
-        if wrong:
-            value, row = wrong[0]
+        for value, row, cannot_be_binned in wrong:
+            what = "not finite" if cannot_be_binned else _WRONG[self.unit]
             raise InvalidDataError(
-                f"column {self.name!r} contains {value!r} (row {row + 1}), which is {_WRONG[self.unit]}; correct it, "
-                "or say that it stands for a missing value"
+                f"column {self.name!r} contains {value!r} (row {row + 1}), which is {what}; correct it, or say that it "
+                "stands for a missing value"
             )
 
     def to_json(self) -> dict[str, str]:
@@ -130,7 +131,8 @@ def label_unit(sql_type: str) -> Unit:
 
 def features_of_model(names: Iterable[str], categories: Iterable[Labels | None], about: Any) -> list[Feature]:
     """Return how a model reads its columns: as it says itself, or else as its labels tell."""
-    said = {entry["name"]: entry["unit"] for entry in about} if isinstance(about, list) else {}
+    entries = [entry for entry in about if isinstance(entry, dict)] if isinstance(about, list) else []
+    said = {entry.get("name"): entry["unit"] for entry in entries if entry.get("unit") in get_args(Unit)}
     return [
         Feature(name, "numeric", said.get(name, "number"))
         if labels is None

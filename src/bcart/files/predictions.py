@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from bcart.errors import InvalidDataError
 from bcart.files.features import Feature, features_of_model
@@ -23,6 +24,7 @@ from bcart.writing import replacing
 
 _FIRST_GROUPS, _MOST_GROUPS = 32, 65536  # that are predicted at once
 _PARQUET_ENDINGS = (".parquet", ".pq")
+_DIGITS = 6  # of answers in CSV, which is made to be read
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,7 +115,7 @@ def write_predictions(
     about_columns : list of dict, or None
         How the model reads columns, see `Feature.to_json`.
     output : path
-        Parquet if it ends in ``.parquet``, else CSV. It is there whole or not at all.
+        Parquet if it ends in ``.parquet``, else CSV, where numbers have six digits. It is there whole or not at all.
     keep_columns : bool
         Whether the columns of the file come first.
     on_progress : callable, optional
@@ -123,7 +125,8 @@ def write_predictions(
     _load(source, features)
     values = {f.name: f.expression(source.column(f.name), source.types[f.name]) for f in features}
     _group(source, predictor, features, values)
-    names = _answer_groups(source, predictor, on_progress)
+    is_csv = Path(output).suffix.lower() not in _PARQUET_ENDINGS
+    names = _answer_groups(source, predictor, is_csv, on_progress)
     with replacing(output) as new:
         _copy(source, names, new, keep_columns)
     return source.n_rows
@@ -165,7 +168,7 @@ def _position(x: str, thresholds: FloatArray, labels: Labels | None) -> str:
 
 
 def _answer_groups(
-    source: Source, predictor: Predictor, on_progress: Callable[[int, int], object] | None
+    source: Source, predictor: Predictor, is_short: bool, on_progress: Callable[[int, int], object] | None
 ) -> dict[str, str]:
     """Predict for each group, and return the names of the answers with those of their columns in SQL."""
     n_groups, n_done, n_next = int(source.row("SELECT count(*) FROM grouped")[0]), 0, _FIRST_GROUPS
@@ -176,7 +179,7 @@ def _answer_groups(
         answers = predictor.answer(as_rows([chunk[f"x{place}"] for place in range(len(predictor.feature_names))]))
         names = list(answers)
         n_here = len(answers["prediction"])
-        columns = {f"a{place}": _plain(values) for place, values in enumerate(answers.values())}
+        columns = {f"a{place}": _plain(values, is_short) for place, values in enumerate(answers.values())}
         source.append("answers", {"g": np.arange(n_done, n_done + n_here), **columns})
         n_done += n_here
         n_next = _next_size(n_here, time.monotonic() - start)
@@ -190,7 +193,10 @@ def _next_size(n_groups: int, seconds: float) -> int:
     return max(1, min(4 * n_groups, int(n_groups / max(seconds, 1e-6)), _MOST_GROUPS))
 
 
-def _plain(values: Any) -> Any:
+def _plain(values: npt.NDArray[Any], is_short: bool) -> npt.NDArray[Any]:
+    """Return answers as DuckDB takes them, numbers with a few digits if so asked."""
+    if values.dtype.kind == "f" and is_short:
+        return np.array([float(f"{value:.{_DIGITS}g}") for value in values.tolist()])
     return values.astype(object) if values.dtype.kind == "U" else values
 
 

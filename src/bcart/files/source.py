@@ -24,7 +24,7 @@ T = TypeVar("T")
 Arrays = dict[str, npt.NDArray[Any]]
 
 _LEAST_MEMORY = 200_000_000  # bytes with which DuckDB can work
-_ROWS_PER_CHUNK = 2**18
+ROWS_PER_CHUNK = 2**18  # that are in memory at once
 _SAMPLE_SIZE = 200_000  # rows of a CSV file by which the types of its columns are guessed at first
 
 
@@ -179,10 +179,10 @@ class Source:
         found = self._clearly(lambda: self._connection.execute(query).fetchnumpy())
         return {name: _without_mask(values) for name, values in found.items()}
 
-    def chunks(self, table: str, n_rows: int = _ROWS_PER_CHUNK) -> Iterator[Arrays]:
+    def chunks(self, table: str) -> Iterator[Arrays]:
         """Yield the columns of a table, some rows at a time in their order."""
-        for start in range(0, int(self.row(f"SELECT count(*) FROM {table}")[0]), n_rows):
-            yield self.slice(table, start, start + n_rows)
+        for start in range(0, int(self.row(f"SELECT count(*) FROM {table}")[0]), ROWS_PER_CHUNK):
+            yield self.slice(table, start, start + ROWS_PER_CHUNK)
 
     def slice(self, table: str, start: int, stop: int) -> Arrays:
         """Return the columns of some rows of a table."""
@@ -217,8 +217,9 @@ class Source:
         try:
             return answer.result()
         except BaseException:
-            self._connection.interrupt()
-            wait([answer])
+            while not answer.done():  # an interruption before the work has begun is not heard
+                self._connection.interrupt()
+                wait([answer], timeout=0.05)
             raise
 
     def __enter__(self) -> Source:
@@ -232,7 +233,7 @@ def _without_mask(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
     if not isinstance(values, np.ma.MaskedArray):
         return values
     if values.dtype.kind == "O":
-        return np.asarray(values.filled(None))
+        return np.where(np.ma.getmaskarray(values), None, np.ma.getdata(values))
     return np.ma.filled(values.astype(np.float64), np.nan) if np.ma.is_masked(values) else np.ma.getdata(values)
 
 
