@@ -16,7 +16,8 @@ N = 600
 
 def read(tmp_path, columns, target="y", suffix=".csv", limits=None, **settings):
     """The columns of a file of given values, and its target; `y` is 0 and 1 unless given."""
-    frame = pd.DataFrame({"y": np.arange(N) % 2, **columns}) if target == "y" else pd.DataFrame(columns)
+    y = {"y": np.arange(N) % 2} if target == "y" else {}
+    frame = pd.DataFrame({**y, **columns} if "y" not in columns else columns)
     path = tmp_path / f"table{suffix}"
     frame.to_parquet(path) if suffix == ".parquet" else frame.to_csv(path, index=False)
     with Source(path, limits or Limits(n_jobs=1)) as source:
@@ -61,8 +62,20 @@ def test_columns_are_taken_for_what_they_look_like(tmp_path, suffix):
     assert found["rare"].n_missing == N - 1
 
 
+def test_labels_of_nearly_every_row_are_names(tmp_path):
+    columns = {"y": [0, 1] * 20, "name": [f"n{i}" for i in range(40)], "town": [f"t{i % 20}" for i in range(40)]}
+    _, found, _ = read(tmp_path, columns)
+    assert [(column.role, column.reason) for column in found.values()] == [
+        ("dropped", "a label for nearly every row"), ("nominal", "")]  # fmt: skip
+
+
 def test_what_is_said_of_columns_counts_more_than_what_they_look_like(tmp_path):
-    columns = {"zip": np.arange(N) % 40 + 1000, "text": np.resize(["1", "2.5"], N), "a": COLUMNS["number"], "id": range(N)}
+    columns = {
+        "zip": np.arange(N) % 40 + 1000,
+        "text": np.resize(["1", "2.5"], N),
+        "a": COLUMNS["number"],
+        "id": range(N),
+    }
     choice = Choice(numeric=("text",), nominal=("zip",), drop=("id",))
     _, found, sample = read(tmp_path, columns, suffix=".parquet", choice=choice)
     assert [(column.role, column.reason) for column in found.values()] == [

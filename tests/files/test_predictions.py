@@ -39,14 +39,18 @@ def predict(frame, predictor, suffix, out=".parquet", **settings):
 
 
 @settings(max_examples=25)
-@given(seed=st.integers(0, 2**32), who=st.sampled_from(("ensemble", "map")), suffix=st.sampled_from((".csv", ".parquet")))
+@given(
+    seed=st.integers(0, 2**32), who=st.sampled_from(("ensemble", "map")), suffix=st.sampled_from((".csv", ".parquet"))
+)
 def test_classes_get_the_probabilities_and_intervals_of_the_model(seed, who, suffix):
     random = np.random.default_rng(seed)
     train, rows = make_frame(15, random, 3), make_frame(20, random, 4)
     y = random.choice(["good", "bad"], 15)
     model = bcart.BayesianTreeClassifier(max_bins=3, max_depth=2).fit(train, y)
     is_all = who == "ensemble"
-    found = predict(rows, Predictor.of_posterior(model.posterior_) if is_all else Predictor.of_tree(model.tree_), suffix)
+    found = predict(
+        rows, Predictor.of_posterior(model.posterior_) if is_all else Predictor.of_tree(model.tree_), suffix
+    )
     sure = model.posterior_.uncertainty(rows, predictor=who)
     assert found["prediction"].tolist() == model.posterior_.predict(rows, who).tolist()
     for place, label in enumerate(model.classes_):
@@ -99,7 +103,10 @@ def test_rows_stay_in_their_order_and_columns_as_they_were_written(tree, tmp_pat
 def test_only_predictions_leaves_the_columns_of_the_file_out(tree):
     rows = make_frame(5, np.random.default_rng(0), 2)
     found = predict(rows, Predictor.of_tree(tree), ".csv", ".csv", keep_columns=False)
-    assert list(found) == ["prediction", *(f"p_{c}{end}" for c in ("few", "many", "some") for end in ("", "_low", "_high"))]
+    assert list(found) == [
+        "prediction",
+        *(f"p_{c}{end}" for c in ("few", "many", "some") for end in ("", "_low", "_high")),
+    ]
 
 
 def test_names_that_the_file_has_already_are_not_taken_again(tree):

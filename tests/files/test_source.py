@@ -39,7 +39,9 @@ def test_any_name_of_a_column_is_nothing_but_a_name(tmp_path, suffix):
     assert rows == [tuple(range(len(HOSTILE))), tuple(range(1, len(HOSTILE) + 1))]
 
 
-@pytest.mark.parametrize("name", ["it's.csv", "a[1].csv", "a*.csv", "what?.csv", '"x".csv', "x=1.csv", "no ending", "a;b.csv"])
+@pytest.mark.parametrize(
+    "name", ["it's.csv", "a[1].csv", "a*.csv", "what?.csv", '"x".csv', "x=1.csv", "no ending", "a;b.csv"]
+)
 def test_any_name_of_a_file_is_nothing_but_a_name(tmp_path, name):
     write(tmp_path / "a1.csv", "wrong\n1\n")  # which the pattern a[1].csv would find
     assert read(write(tmp_path / name, "right\n2\n")) == ({"right": "BIGINT"}, [(2,)])
@@ -150,7 +152,9 @@ def test_exact_sums_do_not_depend_on_the_order_and_round_only_once(tmp_path):
         for n_jobs in (1, 3):
             with Source(path, Limits(n_jobs=n_jobs)) as source:
                 source.load()
-                sums.add(source.row(f"SELECT {FixedPoint.of(np.abs(numbers).max(), len(numbers)).sum('c0')} FROM rows")[0])
+                sums.add(
+                    source.row(f"SELECT {FixedPoint.of(np.abs(numbers).max(), len(numbers)).sum('c0')} FROM rows")[0]
+                )
     assert len(sums) == 1
     assert sums.pop() == pytest.approx(math.fsum(numbers), rel=1e-15)
 

@@ -24,6 +24,8 @@ def run(arguments: Sequence[str] | None = None) -> int:
     try:
         code = app(arguments, standalone_mode=False, prog_name="bcart")
         sys.stdout.flush()
+        if code == INTERRUPTED:  # typer has caught it
+            raise KeyboardInterrupt
         return code if isinstance(code, int) else OK
     except BaseException as error:
         if os.environ.get("BCART_DEBUG"):
@@ -45,7 +47,7 @@ def _terminate(*_: Any) -> NoReturn:
 
 
 def _explain(error: BaseException) -> int:
-    if isinstance(error, BrokenPipeError):
+    if isinstance(error, BrokenPipeError) or isinstance(error.__context__, BrokenPipeError):
         _close_output()
         return OK  # whoever read the output has had enough
     if isinstance(error, SystemExit):

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from rich.console import Console
@@ -14,6 +15,7 @@ from rich.text import Text
 from bcart.graph import Progress as Build
 from bcart.limits import format_bytes
 
+_SHOW_AFTER = 10.0  # seconds, where there is no terminal
 _NAMES = (
     "log_phi|max_bins|max_depth|min_samples_leaf|min_samples_split|split_alpha|split_beta|max_memory|time_limit|n_jobs"
 )
@@ -106,20 +108,31 @@ class BuildProgress:
 
 
 @contextmanager
-def steps(what: str) -> Iterator[StepProgress]:
-    """Show a bar and the remaining time, if somebody is watching."""
+def steps(what: str) -> Iterator[Callable[[float, float], None]]:
+    """Give a function to be told how many steps of all are done.
+
+    On a terminal it shows a bar and the remaining time; elsewhere it writes a line now and then, if it takes long.
+    """
+    console = aside()
+    if not console.is_terminal:
+        yield _Lines(what, console)
+        return
     columns = SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TextColumn("{task.percentage:.0f} %")
-    with Progress(*columns, TimeRemainingColumn(), console=aside(), transient=True) as progress:
-        yield StepProgress(progress, what)
+    with Progress(*columns, TimeRemainingColumn(), console=console, transient=True) as progress:
+        task = progress.add_task(what, total=None)
+        yield lambda n_done, n_all: progress.update(task, completed=n_done, total=n_all)
 
 
-class StepProgress:
-    """A bar for a known number of steps."""
+class _Lines:
+    """Writes a line for each tenth of some work that takes long."""
 
-    def __init__(self, progress: Progress, what: str) -> None:
-        self._progress = progress
-        self._task = progress.add_task(what, total=None)
+    def __init__(self, what: str, console: Console) -> None:
+        self._what, self._console = what, console
+        self._start, self._tenths = time.monotonic(), 0
 
     def __call__(self, n_done: float, n_all: float) -> None:
-        """Show that so many steps of all are done."""
-        self._progress.update(self._task, completed=n_done, total=n_all)
+        seconds, tenths = time.monotonic() - self._start, int(10 * n_done / n_all)
+        if tenths > self._tenths and seconds > _SHOW_AFTER and n_done < n_all:
+            left = in_words(seconds * (n_all - n_done) / n_done)
+            self._console.print(f"{self._what}: {n_done / n_all:.0%}, about {left} left", soft_wrap=True)
+        self._tenths = tenths

@@ -15,6 +15,7 @@ from bcart.tables import MAX_CATEGORIES, Labels, sort_labels
 # The count of distinct values is first estimated. Its error is some percent: what is estimated at so many times the
 # number that counts is above it, beyond doubt, and what is below is counted.
 _DOUBT = 8
+_FEW_LABELS = 20  # that are no names, though a short table may have no more rows
 Role = Literal["numeric", "nominal", "dropped"]
 
 
@@ -132,6 +133,8 @@ def _survey(source: Source, feature: Feature, is_asked_for: bool, max_bins: int)
     if feature.kind == "nominal" and (distinct is None or len(distinct) > most):
         _refuse_if(is_asked_for, feature.name, max(about, len(distinct or ())))
         return ColumnReport(feature.name, sql_type, "dropped", f"more than {most} labels", n_missing=n_missing)
+    if feature.unit == "text" and not is_asked_for and _are_names(distinct or (), n_known):
+        return ColumnReport(feature.name, sql_type, "dropped", "a label for nearly every row", n_missing=n_missing)
     if distinct is not None and len(distinct) == 1 and n_missing == 0:
         return ColumnReport(feature.name, sql_type, "dropped", "constant")
     if feature.unit == "text" and not is_asked_for and _are_truth_values(distinct or ()):
@@ -144,6 +147,10 @@ def _survey(source: Source, feature: Feature, is_asked_for: bool, max_bins: int)
     few = distinct if distinct is not None and len(distinct) <= most else None
     report = ColumnReport(feature.name, sql_type, feature.kind, "", feature, n_missing, distinct=few)
     return report if feature.kind == "nominal" else replace(report, lowest=float(lowest), highest=float(highest))
+
+
+def _are_names(labels: Labels, n_rows: int) -> bool:
+    return len(labels) > max(_FEW_LABELS, n_rows / 2)
 
 
 def _are_truth_values(labels: Labels) -> bool:

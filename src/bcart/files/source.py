@@ -241,6 +241,8 @@ def _in_a_sentence(message: str) -> str:
     """Return the one line of DuckDB's explanation that tells what is wrong."""
     lines = [line.strip() for line in message.splitlines() if line.strip()]
     line = next((line for line in lines if line.startswith(("Expected Number", "Value with", "Invalid unicode"))), "")
+    if "state machine" in message:
+        return "a quote is not closed, or lines end in several ways"
     where = re.search(r"on Line: (\d+)", message)
     found = line or re.sub(r"^[A-Za-z -]+ Error: ", "", lines[0])
     return f"line {where[1]}: {found}" if where else found
