@@ -123,7 +123,7 @@ class Posterior:
 
     @property
     def thresholds(self) -> list[FloatArray]:
-        """The thresholds of all tests on each feature, in ascending order; of a nominal one, its labels by their places."""
+        """Thresholds of all tests on each feature, in ascending order; of a nominal one, its labels by their places."""
         return list(self._routing.cuts)
 
     # -- trees --------------------------------------------------------------------------------------------------------
