@@ -10,7 +10,7 @@ PIP_INSTALL := $(BIN)/pip install --quiet --disable-pip-version-check
 .PHONY: demo test test-slow lint format docs cpp-test fuzz sanitize tsan bench peers stubs clean
 
 demo: $(VENV)/.installed
-	$(BIN)/python -m bcart.demo
+	$(BIN)/python -m bcart.demo build/demo/tree.png
 
 test: lint cpp-test $(VENV)/.installed
 	$(BIN)/python -m pytest

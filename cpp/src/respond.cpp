@@ -16,7 +16,8 @@ namespace bcart {
 namespace {
 
 constexpr std::size_t kFoldsAtOnce = 64;  // boxes at the rim
-constexpr double kRounding = 0x1p-53;
+constexpr double kMayLose = 1e-14;        // of the probability of all leaves that a query can end in
+constexpr std::size_t kLaneBytes = std::size_t{1} << 22;
 
 // Moments of leaves, to be added up for each query.
 struct MomentWork {
@@ -52,17 +53,19 @@ class Responder {
             Workers& workers)
       : grammar_(grammar),
         queries_(queries),
-        negligible_(may_lose / static_cast<double>(grammar.depths.n_places())),
+        may_lose_(may_lose / static_cast<double>(1 + grammar.graph.n_folded)),
         work_(work),
         max_bytes_(max_bytes),
         workers_(workers),
         tallies_(queries.n_queries, work.tally(grammar.graph)) {}
 
-  // With as many threads, and then lanes, as memory and the number of queries allow.
+  // With as many threads as memory allows, and then lanes while their weights stay in the cache: in a large graph,
+  // queries meet few boxes together.
   std::vector<Tally> run() {
-    const std::size_t n_lanes = max_bytes_ / (grammar_.depths.n_places() * sizeof(double));
-    n_passes_ = std::clamp<std::size_t>(n_lanes, 1, workers_.size());
-    const std::size_t most = std::max<std::size_t>(1, std::min(n_lanes / n_passes_, queries_.n_queries));
+    const std::size_t lane_bytes = grammar_.depths.n_places() * sizeof(double);
+    n_passes_ = std::clamp<std::size_t>(max_bytes_ / lane_bytes, 1, workers_.size());
+    const std::size_t n_lanes = std::min(max_bytes_ / n_passes_, kLaneBytes) / lane_bytes;
+    const std::size_t most = std::max<std::size_t>(1, std::min(n_lanes, queries_.n_queries));
     switch (std::bit_floor(std::min(most, kMaxLanes))) {
       case 8:
         run_in_lanes<8>();
@@ -90,7 +93,7 @@ class Responder {
     };
     std::vector<Tools> tools;
     for (std::size_t i = 0; i < n_passes_; ++i) {
-      tools.push_back({Pass<kLanes>(grammar_, queries_, queries_.weight_of, negligible_), work_, {}});
+      tools.push_back({Pass<kLanes>(grammar_, queries_, queries_.weight_of, may_lose_), work_, {}});
     }
     const std::size_t n_groups = (queries_.n_queries + kLanes - 1) / kLanes;
     std::atomic<std::size_t> next_group = 0;
@@ -146,7 +149,7 @@ class Responder {
       std::vector<std::vector<Tally>> parts(n);
       workers_.run(n, [&](std::size_t i, std::size_t worker) {
         const std::span<const Visit> visits = groups[first + i];
-        parts[i] = run_through(grammar_, visits, visits[0].box, negligible_, worker);
+        parts[i] = run_through(grammar_, visits, visits[0].box, worker);
       });
       for (std::size_t i = 0; i < n; ++i) {
         for (std::size_t k = 0; k < parts[i].size(); ++k) tallies_[groups[first + i][k].query].merge(parts[i][k]);
@@ -166,13 +169,11 @@ class Responder {
   }
 
   // What is met by the visits of one box at the rim of a graph; `id` is its number, if it has one.
-  std::vector<Tally> run_through(const Grammar& whole, std::span<const Visit> visits, BoxId id, double negligible,
-                                 std::size_t worker) {
+  std::vector<Tally> run_through(const Grammar& whole, std::span<const Visit> visits, BoxId id, std::size_t worker) {
     const Unfolded unfolded(whole, visits[0].box, LogSum());
     const Grammar& grammar = unfolded.grammar();
     std::vector<Tally> tallies(visits.size(), work_.tally(grammar.graph));
-    negligible /= static_cast<double>(grammar.depths.n_places());
-    Pass<kMaxLanes> pass(grammar, queries_, unfolded.weights(), negligible);
+    Pass<kMaxLanes> pass(grammar, queries_, unfolded.weights(), may_lose_);
     Work work = work_;
     std::vector<Visit> at_rim;
     for (std::size_t begin = 0; begin < visits.size(); begin += kMaxLanes) {
@@ -181,7 +182,7 @@ class Responder {
     }
     for (const std::span<const Visit> deeper : by_box(at_rim)) {
       workers_.checkpoint(worker);
-      const std::vector<Tally> parts = run_through(grammar, deeper, kNoBox, negligible, worker);
+      const std::vector<Tally> parts = run_through(grammar, deeper, kNoBox, worker);
       for (std::size_t k = 0; k < parts.size(); ++k) {
         const auto place = std::ranges::lower_bound(visits, deeper[k].query, {}, &Visit::query);
         tallies[static_cast<std::size_t>(place - visits.begin())].merge(parts[k]);
@@ -192,7 +193,7 @@ class Responder {
 
   const Grammar& grammar_;
   const Queries& queries_;
-  double negligible_;
+  double may_lose_;  // in each graph on the way, the whole one and those in the fold
   Work work_;
   std::size_t max_bytes_;
   Workers& workers_;
@@ -205,7 +206,7 @@ class Responder {
 
 Response respond(const Grammar& grammar, const Queries& queries, const LeafModel& leaf, std::size_t max_bytes,
                  Workers& workers) {
-  const auto tallies = Responder<MomentWork>(grammar, queries, kRounding, MomentWork{leaf}, max_bytes, workers).run();
+  const auto tallies = Responder<MomentWork>(grammar, queries, kMayLose, MomentWork{leaf}, max_bytes, workers).run();
   const std::size_t size = queries.n_queries * leaf.n_outputs();
   Response response{Array<double>(size), Array<double>(size), Array<double>(size), Array<double>(size)};
   std::size_t i = 0;

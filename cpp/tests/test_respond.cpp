@@ -1,4 +1,7 @@
+#include <algorithm>
 #include <cmath>
+#include <numeric>
+#include <optional>
 
 #include "bcart/respond.hpp"
 #include "check.hpp"
@@ -246,6 +249,34 @@ TEST(a_mixture_is_the_same_to_the_bit_whatever_the_company_and_the_workers) {
       CHECK(std::equal(alone.boxes.begin(), alone.boxes.end(), together.boxes.begin() + begin));
       CHECK(std::equal(alone.weights.begin(), alone.weights.end(), together.weights.begin() + begin));
     }
+  }
+}
+
+TEST(no_more_probability_is_lost_than_may_be) {
+  std::mt19937_64 random(11);
+  const Problem problem = random_problem(random, 60, std::vector<std::size_t>(12, 2));
+  for (const Folding folding : {Folding::never, Folding::always}) {
+    const Family family{folding == Folding::always ? std::optional<std::size_t>(6) : std::nullopt, 1, 2};
+    Engine engine(problem, family, {"leaf-count", {0.5}}, 2, folding);
+    const auto leaf = Registered<LeafModel>::make(kDirichlet.name, kDirichlet.parameters);
+    engine.set_leaves(*leaf);
+    const PlainGrammar plain(problem, {}, {"leaf-count", {0.5}}, nullptr, Adding::sums);
+    const QuerySet queries = random_queries(random, problem, plain, 10, false);
+    double lost_before = 0;
+    for (const double may_lose : {1e-12, 1e-6, 1e-3, 0.5}) {
+      const Mixtures all = mixtures(engine.sums(), queries.all(), may_lose, kNoLimit, engine.workers);
+      double most_lost = 0;
+      for (std::size_t query = 0; query < 10; ++query) {
+        const double* weights = all.weights.data();
+        const double total =
+            std::accumulate(weights + (query == 0 ? 0 : all.ends[query - 1]), weights + all.ends[query], 0.0);
+        CHECK(1 - total <= may_lose + 1e-12);
+        most_lost = std::max(most_lost, 1 - total);
+      }
+      CHECK(most_lost >= lost_before);
+      lost_before = most_lost;
+    }
+    CHECK(lost_before > 1e-6);
   }
 }
 

@@ -1,8 +1,10 @@
-"""What bcart does, on a real dataset: ``python -m bcart.demo``."""
+"""What bcart does, on a real dataset: ``python -m bcart.demo``, with the name of a file for a picture behind it."""
 
 from __future__ import annotations
 
+import sys
 import time
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,14 +19,15 @@ from bcart.graph import build_graph
 from bcart.grid import Grid
 from bcart.leaves import DirichletLeaf
 from bcart.posterior import Posterior
+from bcart.tree import Tree
 
 N_FOLDS = 10
 N_SAMPLES = 10_000
 PATIENTS = ((40.0, 62.0, 0.0), (55.0, 62.0, 5.0), (55.0, 62.0, 30.0))
 
 
-def main() -> None:
-    """Fit Haberman's Survival data and show the answers."""
+def main(picture: str | None = None) -> None:
+    """Fit Haberman's Survival data and show the answers; draw the tree into a file, if one is named."""
     haberman = load_haberman()
     n_rows, n_features = haberman.data.shape
     print(f"bcart {__version__} on Haberman's Survival data: {n_rows} patients, {n_features} features\n")
@@ -38,6 +41,8 @@ def main() -> None:
     print(sampled_trees(posterior))
     print(f"\n{how_sure(posterior)}")
     print(f"\n{compare_with_cart(haberman)}")
+    if picture is not None:
+        print(f"\n{draw(best, Path(picture))}")
     total = time.perf_counter() - start
     print(f"\nThe posterior and its most probable tree took {seconds:.2f} s, all of this {total:.1f} s.")
 
@@ -103,10 +108,21 @@ def compare_with_cart(dataset: Dataset) -> str:
     return "\n".join(rows)
 
 
+def draw(tree: Tree, path: Path) -> str:
+    """Draw a tree into a file, and say where it is."""
+    from bcart.plotting import plot_tree  # which needs matplotlib
+
+    path.parent.mkdir(parents=True, exist_ok=True)
+    figure = plot_tree(tree).get_figure(root=True)
+    assert figure is not None
+    figure.savefig(path, dpi=150)
+    return f"A picture of the tree is in {path}."
+
+
 def _n_nodes(fitted: Any) -> int:
     tree = fitted.tree_
     return int(getattr(tree, "n_nodes", 0) or tree.node_count)
 
 
 if __name__ == "__main__":
-    main()
+    main(*sys.argv[1:2])

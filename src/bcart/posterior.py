@@ -123,10 +123,7 @@ class Posterior:
 
     @property
     def thresholds(self) -> list[FloatArray]:
-        """The thresholds of all tests on each feature, in ascending order; of a nominal one, the places of its labels.
-
-        Numbers between the same two of them are alike to every tree.
-        """
+        """Thresholds of all tests on each feature, in ascending order; of a nominal one, its labels by their places."""
         return list(self._routing.cuts)
 
     # -- trees --------------------------------------------------------------------------------------------------------
@@ -366,8 +363,7 @@ class Posterior:
     @property
     def _room(self) -> int:
         """Bytes that are left of what the graph was allowed."""
-        arrays = [value for value in self.__dict__.values() if isinstance(value, np.ndarray)]
-        held = self.graph.n_bytes + sum(array.nbytes for array in arrays)
+        held = self.graph.n_bytes + sum(part.nbytes for part in self.__dict__.values() if isinstance(part, np.ndarray))
         held += self._depths.n_bytes if "_depths" in self.__dict__ else 0
         return max(0, self.graph.limits.n_bytes - held)
 
@@ -389,8 +385,7 @@ class Posterior:
 
     def __repr__(self) -> str:
         depth = "" if self.max_depth is None else f" up to depth {self.max_depth}"
-        n_features = len(self.grid.feature_names)
-        features = "1 feature" if n_features == 1 else f"{n_features} features"
+        features = "1 feature" if len(self.grid.feature_names) == 1 else f"{len(self.grid.feature_names)} features"
         is_quick = not self.graph.is_folded or "log_n_trees" in self.__dict__
         n_trees = f"{format_count(self.log_n_trees)} " if is_quick else ""
         return (

@@ -11,7 +11,7 @@ PACKAGE = REPOSITORY / "src" / "bcart"
 
 # From the bottom up. A module may import its own level and those below it, but nothing above.
 LEVELS = (
-    {"errors", "cached", "writing"},
+    {"errors", "cached", "writing", "colours"},
     {"parse"},
     {"tables"},
     {"limits"},
@@ -47,7 +47,7 @@ KNOWN_TO = {
     "rich": {"cli"},
     "matplotlib": {"plotting", "reproduce"},
 }
-STANDS_ALONE = {"errors", "cached", "writing"}
+STANDS_ALONE = {"errors", "cached", "writing", "colours"}
 TOP = {"demo", "cli"}
 
 

@@ -57,7 +57,7 @@ def random_tree(seed, n_leaves, kind):
         classes=LABELS[:n_classes] if n_classes else None,
         categories=(None, LABELS, None, None, None, None),
         category=np.where(is_label, rng.integers(0, len(LABELS), n_nodes), -1),
-        missing_left=rng.random(n_nodes) < 0.5,
+        missing_left=is_missing | (rng.random(n_nodes) < 0.5),
         saw_missing=rng.random(n_nodes) < 0.5,
         n_rows=leaf.n_rows(statistics),
         log_probability=-rng.exponential(30),

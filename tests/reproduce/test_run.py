@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -239,6 +240,20 @@ def test_a_posterior_that_is_cut_short_is_an_error(monkeypatch):
         MemoryBudgetError, match=r"haberman, trial 0, fold 0: 100kB hold all trees up to depth \d+ only"
     ):
         run(datasets=["haberman"], trials=1, folds=2, n_jobs=1)
+
+
+class Deadly:
+    """Ends the process that it is sent to, as a system does that has no more memory."""
+
+    def __reduce__(self):
+        return os._exit, (1,)
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")  # joblib says more about it
+def test_a_worker_that_is_ended_is_an_error_that_says_so():
+    fold = replace(folds_of("iris")[0], y=Deadly())
+    with pytest.raises(MemoryBudgetError, match=r"ended from outside.*run fewer at once"):
+        schedule.run_folds([fold, fold], n_jobs=2)
 
 
 # -- from a shell ------------------------------------------------------------------------------------------------------

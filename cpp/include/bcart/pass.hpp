@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "bcart/array.hpp"
@@ -27,19 +28,20 @@ struct Visit {
 };
 
 // The probability that queries meet and end in each box: one pass from the root downwards over the boxes that they can
-// reach. A few queries, one a lane, share the look at each box. What comes out does not depend on the company. Boxes
-// that are met with a probability up to `negligible` are not followed any further.
+// reach. A few queries, one a lane, share the look at each box. What comes out does not depend on the company. A
+// query may lose some of its probability on the way, so that boxes which it hardly ever meets need not be followed.
 template <std::size_t kLanes>
 class Pass {
  public:
   using Lanes = double[kLanes];
 
-  // The weights of all boxes are needed if a query has a missing value.
-  Pass(const Grammar& grammar, const Queries& queries, const double* weight_of, double negligible)
+  // The weights of all boxes are needed if a query has a missing value. Of a query's weight, less than a part of
+  // `may_lose` is lost.
+  Pass(const Grammar& grammar, const Queries& queries, const double* weight_of, double may_lose)
       : grammar_(grammar),
         queries_(queries),
         weight_of_(weight_of),
-        negligible_(negligible),
+        may_lose_(may_lose),
         weights_(grammar.depths.n_places() * kLanes),
         waiting_((grammar.graph.n_boxes() + 63) / 64),
         left_(queries.n_tests),
@@ -50,7 +52,10 @@ class Pass {
   template <class End, class Rim>
   void run(std::span<const Visit> visits, Workers& workers, std::size_t worker, const End& end, const Rim& rim) {
     find_sides(visits);
-    for (std::size_t lane = 0; lane < visits.size(); ++lane) weights_[lane] = visits[lane].weight;
+    for (std::size_t lane = 0; lane < visits.size(); ++lane) {
+      weights_[lane] = visits[lane].weight;
+      left_to_lose_[lane] = may_lose_ * visits[lane].weight;
+    }
     waiting_[0] = 1;
     std::size_t n_met = 0;
     for (std::size_t word = 0; word < waiting_.size(); ++word) {
@@ -68,6 +73,9 @@ class Pass {
  private:
   static constexpr std::size_t kCheckEvery = 4096;  // boxes
   static constexpr double kLeast = 1e-300;          // probabilities below it count as zero
+
+  // A box may take this part of what is left to lose: so something is left, however many boxes are not followed.
+  static constexpr double kPartLost = 0x1p-10;
 
   // 1 for each lane whose bit is set, so that loops over lanes need no branches.
   static constexpr auto kChosen = [] {
@@ -99,7 +107,7 @@ class Pass {
       std::copy_n(&weights_[place * kLanes], kLanes, weight);
       unsigned active = 0;
       for (std::size_t lane = 0; lane < kLanes; ++lane) {
-        if (weight[lane] <= negligible_) weight[lane] = 0;
+        if (weight[lane] <= kPartLost * left_to_lose_[lane]) left_to_lose_[lane] -= std::exchange(weight[lane], 0.0);
         active |= unsigned{weight[lane] > 0} << lane;
       }
       std::fill_n(&weights_[place * kLanes], kLanes, 0.0);
@@ -145,7 +153,8 @@ class Pass {
   const Grammar& grammar_;
   const Queries& queries_;
   const double* weight_of_;
-  double negligible_;
+  double may_lose_;
+  Lanes left_to_lose_ = {};
   Array<double> weights_;               // of each place, for each lane; zero between runs
   std::vector<std::uint64_t> waiting_;  // one bit a box that has been met and not passed on
   std::vector<std::uint8_t> left_;      // of each test: the lanes that go left, one bit each

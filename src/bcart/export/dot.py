@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from bcart.export.colours import colour_of_class, tint
+from bcart.colours import colour_of, lighter
 from bcart.export.wording import Wording
 from bcart.tree import Tree
 
@@ -59,7 +59,7 @@ def _leaf_colours(tree: Tree) -> list[str]:
         least, most = 1 / len(tree.classes), 1.0
     shares = np.clip((values - least) / (most - least), 0, 1) if most > least else np.zeros(tree.n_nodes)
     strengths = _FAINTEST + (_STRONGEST - _FAINTEST) * np.nan_to_num(shares)
-    return [tint(colour_of_class(int(place)), float(s)) for place, s in zip(best, strengths, strict=True)]
+    return [lighter(colour_of(int(place)), 1 - float(s)) for place, s in zip(best, strengths, strict=True)]
 
 
 def _escape(text: str) -> str:

@@ -7,7 +7,7 @@ from html import escape
 
 import numpy as np
 
-from bcart.export.colours import colour_of_class
+from bcart.colours import colour_of
 from bcart.export.wording import Wording
 from bcart.limits import format_count
 from bcart.posterior import Posterior
@@ -122,7 +122,7 @@ def _bar(wording: Wording, leaf: int) -> str:
         return round(100 * min(max((value - least) / (most - least), 0.0), 1.0), 2)
 
     value = place(float(wording.tree.predictive[leaf, best]))
-    colour = colour_of_class(best)
+    colour = colour_of(best)
     if wording.tree.classes is None:
         shape = f"left:{value}%;width:8px;margin-left:-4px;border-radius:4px;top:2px;height:8px"
     else:

@@ -11,9 +11,10 @@ import numpy.typing as npt
 from matplotlib.axes import Axes
 from scipy.special import ndtri
 
+from bcart.colours import colour_of, lighter
 from bcart.errors import InvalidDataError, InvalidModelError
 from bcart.parse import FloatArray, as_floats, as_tail, as_whole
-from bcart.plotting.colours import FAINT, LINE, MARKERS, QUIET, colour_of, lighter
+from bcart.plotting.colours import FAINT, LINE, MARKERS, QUIET
 from bcart.plotting.frame import add_legend, as_axes, make_axes, quieten
 
 FLOOR, CEILING = -0.3, -0.07  # between which the distribution of the predictions is drawn

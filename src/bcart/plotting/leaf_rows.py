@@ -9,8 +9,9 @@ import numpy as np
 import numpy.typing as npt
 from matplotlib.ticker import MaxNLocator
 
+from bcart.colours import colour_of, darker, lighter
 from bcart.parse import FloatArray
-from bcart.plotting.colours import BOX, QUIET, colour_of, darker, lighter
+from bcart.plotting.colours import BOX, QUIET
 from bcart.plotting.text import shorten, text_width
 from bcart.plotting.tree_layout import PADDING, SIZE, SMALL
 from bcart.tree import Tree

@@ -10,9 +10,10 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
+from bcart.colours import colour_of, lighter
 from bcart.limits import format_count
 from bcart.parse import FloatArray, RandomState, as_whole
-from bcart.plotting.colours import INK, colour_of, lighter
+from bcart.plotting.colours import INK
 from bcart.plotting.frame import as_axes, entitle, make_axes, quieten
 from bcart.plotting.sources import posterior_of
 from bcart.plotting.text import shorten, text_width, write_chance

@@ -11,8 +11,9 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
 from bcart.answers import Uncertainty
+from bcart.colours import colour_of
 from bcart.parse import FloatArray
-from bcart.plotting.colours import INK, PAPER, QUIET, colour_of, ramp
+from bcart.plotting.colours import INK, PAPER, QUIET, ramp
 from bcart.plotting.frame import add_legend, as_axes, make_axes, quieten
 from bcart.plotting.scales import Scale
 from bcart.plotting.slices import Slice

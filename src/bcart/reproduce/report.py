@@ -36,12 +36,13 @@ class Settings:
     def describe(self) -> str:
         """Say what was run, for a person."""
         versions = ", ".join(f"{package} {version(package)}" for package in PACKAGES)
+        at_once = "one fold" if self.n_jobs == 1 else f"{self.n_jobs} folds"
         some = "" if self.n_folds_run == self.n_folds else f", of which only the first {self.n_folds_run} were run"
         return (
             f"{self.n_trials} trials of {self.n_folds}-fold cross-validation{some}; stratified and shuffled. The "
             "number of the trial (0, 1, ...) is the seed of the folds, of CART and of the random forest. Hidden XOR "
             f"has {self.n_xor_rows:,} rows, others in each trial. log_phi = {LOG_PHI:g}; the full posterior in every "
-            f"fold. With {self.n_jobs} folds at a time, all took {self.seconds / 60:.1f} minutes on a machine "
+            f"fold. With {at_once} at a time, all took {self.seconds / 60:.1f} minutes on a machine "
             f"({platform.machine()}) with {os.cpu_count()} cores; Python {platform.python_version()}, {versions}."
         )
 
@@ -108,12 +109,15 @@ class Report:
             f"# The paper's experiments\n\n{said}{notes}\n\n{self.tables()}\n\n## How to read this\n\n{HOW_TO_READ}\n"
         )
 
+    def _settings_text(self) -> str:
+        return textwrap.fill(self.settings.describe(), WIDTH)
+
     def save(self, output: str | os.PathLike[str]) -> None:
         """Write ``report.md``, CSV files and figures into a folder: all of them, or none if something goes wrong.
 
         ``folds.csv`` has one row for each dataset, binning, model, trial and fold, ``trials.csv`` one for each trial.
         """
-        files: dict[str, bytes] = {"report.md": self.text().encode()}
+        files = {"report.md": self.text().encode(), "settings.txt": f"{self._settings_text()}\n".encode()}
         files |= {f"{name}.csv": tables.as_csv(lines) for name, _, lines in tables.all_tables(self)}
         files |= {"folds.csv": tables.as_csv(tables.fold_lines(self.results))}
         files |= {"trials.csv": tables.as_csv(tables.trial_lines(self.results))}

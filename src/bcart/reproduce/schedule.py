@@ -11,6 +11,7 @@ from itertools import islice
 
 from joblib import Parallel, delayed
 from joblib.externals.loky import get_reusable_executor
+from joblib.externals.loky.process_executor import TerminatedWorkerError
 from sklearn.model_selection import StratifiedKFold
 
 from bcart.errors import MemoryBudgetError
@@ -126,6 +127,11 @@ def _finished(folds: Sequence[Fold], n_jobs: int) -> Iterator[tuple[float, list[
             # A worker that holds much memory is replaced by a new one, which is all right.
             warnings.filterwarnings("ignore", "A worker stopped while some jobs", UserWarning)
             yield from pool(delayed(_run_in_worker)(fold, os.getpid()) for fold in folds)
+    except TerminatedWorkerError:
+        raise MemoryBudgetError(
+            "a process that ran a fold was ended from outside, as systems do when memory runs out; run fewer at once "
+            "(n_jobs=1, --n-jobs 1), or close what else takes memory"
+        ) from None
     finally:
         if n_jobs > 1:
             get_reusable_executor().shutdown(wait=True, kill_workers=True)
