@@ -2,6 +2,8 @@
 
 import json
 import re
+import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -217,3 +219,50 @@ def test_left_out_rows_and_dropped_columns_are_told(bcart, tmp_path):
     assert "200 rows\n" in out
     assert "100 rows without y are left out" in out
     assert re.search(r"name +dropped +a label for nearly every row", out)
+
+
+@pytest.mark.slow
+def test_the_experiments_of_the_paper_run_from_the_command(bcart, tmp_path):
+    options = ["--quick", "--dataset", "haberman", "--trials", 1, "--folds", 2, "--jobs", 1]
+    code, out, err = bcart("reproduce", *options, "-o", tmp_path / "out")
+    assert code == 0
+    assert out.startswith("# The paper's experiments\n")
+    assert (tmp_path / "out" / "report.md").read_text().strip() == out.strip()
+    assert f"tables, results and figures are in {tmp_path / 'out'}" in err
+
+
+def test_options_reach_the_experiments_and_their_report_is_printed(bcart, tmp_path, monkeypatch):
+    asked = []
+
+    def run(quick, data, output, n_jobs, on_progress, trials, datasets, folds):
+        asked.extend([quick, data, output, n_jobs, trials, datasets, folds])
+        on_progress(1.0, 2.0, "haberman")
+        return SimpleNamespace(text=lambda: "# The report")
+
+    monkeypatch.setattr(sys.modules["bcart.cli.reproduce"], "run", run)
+    options = [
+        "--quick",
+        "--data",
+        tmp_path,
+        "--dataset",
+        "iris",
+        "--dataset",
+        "xor",
+        "--trials",
+        3,
+        "--folds",
+        4,
+        "-j",
+        2,
+    ]
+    code, out, err = bcart("reproduce", *options, "-o", tmp_path / "out")
+    assert (code, out) == (0, "# The report\n")
+    assert asked == [True, tmp_path, tmp_path / "out", 2, 3, ["iris", "xor"], 4]
+    assert err.split() == f"tables, results and figures are in {tmp_path / 'out'}".split()
+
+
+def test_a_dataset_that_the_paper_does_not_have_is_refused(bcart, tmp_path):
+    code, _, err = bcart("reproduce", "--dataset", "titanic", "-o", tmp_path / "out")
+    assert code == 2
+    assert "titanic" in err
+    assert list(tmp_path.iterdir()) == []

@@ -38,7 +38,7 @@ _WRITERS: dict[Language, Callable[[Tree, float], str]] = {
 
 def export(
     model: ModelFile,
-    to: Annotated[Language, typer.Option(help="The language to write the tree in.", show_default=False)],
+    to: Annotated[Language, typer.Option(metavar="NAME", help="text, json, dot, html, sql or c.", show_default=False)],
     output: Output = None,
     level: Level = 0.95,
 ) -> None:

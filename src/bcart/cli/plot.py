@@ -29,7 +29,9 @@ class PictureKind(str, Enum):
 
 def plot(
     model: ModelFile,
-    kind: Annotated[PictureKind, typer.Option(help="What to draw.")] = PictureKind.TREE,
+    kind: Annotated[
+        PictureKind, typer.Option(metavar="NAME", help="tree, posterior or predictive.")
+    ] = PictureKind.TREE,
     feature: Annotated[
         list[str] | None,
         typer.Option("--feature", "-f", metavar="COLUMN", help="Of predictive: one feature, or two by repeating."),

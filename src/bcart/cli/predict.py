@@ -28,14 +28,15 @@ def predict(
         typer.Option("--output", "-o", metavar="PATH", help="A .csv or .parquet file; by default CSV to the screen."),
     ] = None,
     predictor: Annotated[
-        PredictorName, typer.Option(help="All trees together, or the most probable one, which is quicker.")
+        PredictorName,
+        typer.Option(metavar="NAME", help="ensemble: all trees; map: the most probable one, which is quicker."),
     ] = PredictorName.ENSEMBLE,
     level: Level = 0.95,
     only_predictions: Annotated[
         bool, typer.Option("--only-predictions", help="Leave out the columns of the file.")
     ] = False,
     missing: Annotated[
-        list[str] | None, typer.Option(metavar="TEXT", help="Another text that stands for a missing value.")
+        list[str] | None, typer.Option(metavar="TEXT", help="Another text for missing values, as NA and ? are.")
     ] = None,
     max_memory: Memory = None,
     jobs: Jobs = None,

@@ -8,7 +8,6 @@ from typing import Annotated
 
 import typer
 
-from bcart.cli.options import Jobs
 from bcart.cli.screen import aside, steps
 from bcart.reproduce import DEFAULT_OUTPUT, NAMES, run
 
@@ -27,7 +26,9 @@ def reproduce(
     ] = None,
     trials: Annotated[int | None, typer.Option(min=1, metavar="N", help="Instead of 5.")] = None,
     folds: Annotated[int | None, typer.Option(min=2, metavar="N", help="Instead of 10.")] = None,
-    jobs: Jobs = None,
+    jobs: Annotated[
+        int | None, typer.Option("--jobs", "-j", metavar="N", help="Folds that run at once; by default one a core.")
+    ] = None,
 ) -> None:
     """Rerun the experiments of the paper, and print its numbers beside ours."""
     with steps("running the paper's experiments") as progress:

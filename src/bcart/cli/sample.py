@@ -16,7 +16,7 @@ from bcart.storage import load_model
 def sample(
     model: ModelFile,
     n: Annotated[int, typer.Option("--number", "-n", min=0, metavar="N", help="How many trees.")] = 5,
-    seed: Annotated[int, typer.Option(min=0, help="Another number gives other trees.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, metavar="N", help="Another number gives other trees.")] = 0,
     max_memory: Memory = None,
     jobs: Jobs = None,
 ) -> None:

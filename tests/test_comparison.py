@@ -1,0 +1,69 @@
+"""Cross-validated scores beside CART, compared with scikit-learn's own."""
+
+import numpy as np
+import pytest
+from sklearn.model_selection import KFold, StratifiedKFold, cross_validate
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+
+from bcart import BayesianTreeClassifier, BayesianTreeRegressor
+from bcart.datasets import load_haberman
+from bcart.estimators.comparison import compare_with_cart
+
+
+def test_classes_are_scored_as_scikit_learn_does():
+    haberman = load_haberman()
+    columns, ones = list(haberman.data.T), np.ones(len(haberman.target))
+    ours = BayesianTreeClassifier(log_phi=4.0, max_bins=5)
+    scores = compare_with_cart(ours, columns, [False] * 3, haberman.target, ones, n_folds=3, random_state=1)
+    folds = StratifiedKFold(3, shuffle=True, random_state=1)
+    models = (
+        ours,
+        BayesianTreeClassifier(log_phi=4.0, max_bins=5, predictor="map"),
+        DecisionTreeClassifier(random_state=1),
+    )
+    for score, model in zip(scores, models, strict=True):
+        expected = cross_validate(
+            model, haberman.data, haberman.target, cv=folds, scoring=["accuracy", "neg_log_loss"], return_estimator=True
+        )
+        assert score.values["accuracy"] == pytest.approx(expected["test_accuracy"].mean())
+        assert score.values["log-loss"] == pytest.approx(-expected["test_neg_log_loss"].mean())
+    assert scores[2].n_leaves == np.mean([tree.get_n_leaves() for tree in expected["estimator"]])
+    assert scores[0].n_leaves is None
+
+
+def test_numbers_are_scored_as_scikit_learn_does():
+    random = np.random.default_rng(0)
+    x = random.normal(size=(80, 2))
+    y = np.where(x[:, 0] > 0, 3.0, 1.0) + 0.1 * random.normal(size=80)
+    scores = compare_with_cart(BayesianTreeRegressor(), list(x.T), [False, False], y, np.ones(80), n_folds=4)
+    folds = KFold(4, shuffle=True, random_state=0)
+    scoring = ["neg_root_mean_squared_error", "r2"]
+    models = BayesianTreeRegressor(), BayesianTreeRegressor(predictor="map"), DecisionTreeRegressor(random_state=0)
+    for score, model in zip(scores, models, strict=True):
+        expected = cross_validate(model, x, y, cv=folds, scoring=scoring)
+        assert score.values["RMSE"] == pytest.approx(-expected["test_neg_root_mean_squared_error"].mean())
+        assert score.values["R²"] == pytest.approx(expected["test_r2"].mean())
+
+
+def test_labels_missing_values_weights_and_rare_classes_are_no_obstacle():
+    random = np.random.default_rng(1)
+    size = np.where(random.random(50) < 0.2, np.nan, random.normal(size=50))
+    kind = random.choice(np.array(["a", "b", None], object), 50)
+    y = np.array(["often", "rare"])[(np.arange(50) == 7).astype(int)]
+    done = []
+    scores = compare_with_cart(
+        BayesianTreeClassifier(max_bins=3), [size, kind], [False, True], y, random.random(50) + 0.5, 5,
+        on_fold=lambda n_done, n_all: done.append((n_done, n_all)),
+    )  # fmt: skip
+    assert done == [(n, 5) for n in range(1, 6)]
+    assert all(np.isfinite(list(score.values.values())).all() for score in scores)
+    assert all(0.9 < score.values["accuracy"] <= 1 for score in scores)
+
+
+def test_a_row_of_weight_zero_in_all_but_name_counts_for_nothing():
+    x = np.arange(40.0)
+    y, doubted = np.where(x < 20, "low", "high"), np.where(x < 20, "low", "high")
+    doubted[::10] = "low"
+    weights = np.where(doubted == y, 1.0, 1e-12)
+    sure = compare_with_cart(BayesianTreeClassifier(), [x], [False], doubted, weights, n_folds=4)
+    assert sure[0].values["accuracy"] > 0.9
