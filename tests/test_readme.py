@@ -3,6 +3,8 @@
 import re
 from pathlib import Path
 
+from benchmarks import short
+
 README = Path(__file__).parents[1] / "README.md"
 EXAMPLES = re.findall(r"```python\n(.*?)```", README.read_text(encoding="utf-8"), flags=re.DOTALL)
 
@@ -23,3 +25,9 @@ def test_the_other_examples_run(capsys):
     assert len(EXAMPLES) > 1
     for example in EXAMPLES[1:]:
         assert shown_by(example, capsys)
+
+
+def test_the_tables_are_those_of_the_committed_results():
+    page = README.read_text(encoding="utf-8")
+    for name, table in short.sections().items():
+        assert f"<!-- {name}: begin -->\n{table}\n<!-- {name}: end -->" in page, "python -m benchmarks.short writes them"
