@@ -52,8 +52,8 @@ def test_labels_missing_values_weights_and_rare_classes_are_no_obstacle():
     y = np.array(["often", "rare"])[(np.arange(50) == 7).astype(int)]
     done = []
     scores = compare_with_cart(
-        BayesianTreeClassifier(max_bins=3), [size, kind], [False, True], y, random.random(50) + 0.5, 5,
-        on_fold=lambda n_done, n_all: done.append((n_done, n_all)),
+        BayesianTreeClassifier(max_bins=3), [size, kind], [False, True], y, random.random(50) + 0.5,
+        n_folds=5, on_fold=lambda n_done, n_all: done.append((n_done, n_all)),
     )  # fmt: skip
     assert done == [(n, 5) for n in range(1, 6)]
     assert all(np.isfinite(list(score.values.values())).all() for score in scores)
@@ -67,3 +67,15 @@ def test_a_row_of_weight_zero_in_all_but_name_counts_for_nothing():
     weights = np.where(doubted == y, 1.0, 1e-12)
     sure = compare_with_cart(BayesianTreeClassifier(), [x], [False], doubted, weights, n_folds=4)
     assert sure[0].values["accuracy"] > 0.9
+
+
+def test_fewer_rows_may_be_predicted_than_learned_from():
+    """With each row predicted by its own fold, the Brier score of some rows is a mean over these alone."""
+    x = np.arange(60.0)
+    y = np.where(x < 30, "low", "high")
+    every, some = (
+        compare_with_cart(BayesianTreeClassifier(), [x], [False], y, np.ones(60), max_tested=n) for n in (None, 10)
+    )
+    assert every[1].n_leaves == some[1].n_leaves
+    hits = 10 * some[0].values["accuracy"]
+    assert hits == pytest.approx(round(hits))

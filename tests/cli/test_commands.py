@@ -169,6 +169,13 @@ def test_regression_is_scored_beside_cart(bcart, tmp_path):
     assert re.search(r"^  CART +[\d.]+ +[\d.]+ ", out, re.MULTILINE)
 
 
+def test_scores_of_a_sample_are_told_as_such(bcart, haberman, tmp_path):
+    options = ["--max-bins", 3, "--cv-rows", 90, "--folds", 2, "-o", tmp_path / "m.bcart"]
+    out = bcart("fit", haberman, "-t", "outcome", *options).out
+    assert "2-fold cross-validation on 90 rows sampled from 306\n" in out
+    assert library.load_model(tmp_path / "m.bcart").about["scores"]["n_rows"] == 90
+
+
 def test_options_reach_the_model(bcart, tmp_path, haberman):
     options = ["--max-bins", 4, "--binning", "quantile", "--max-depth", 2, "--prior", "depth-decay", "--alpha", 0.5]
     options += ["--split-alpha", 0.8, "--split-beta", 1, "--min-samples-leaf", 5, "--min-samples-split", 20]

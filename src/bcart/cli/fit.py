@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
-from bcart.cli.fitting import Settings, Validation, group, list_trees, read, show_posterior
+from bcart.cli.fitting import Settings, Speed, Validation, group, list_trees, read, show_posterior
 from bcart.cli.notes import Notes, note_data
 from bcart.cli.report import print_data, print_output, print_scores
 from bcart.cli.screen import report
@@ -18,7 +18,7 @@ from bcart.files.columns import Choice
 from bcart.files.dialect import MISSING_TEXTS
 from bcart.files.source import Source
 from bcart.limits import DEFAULT_MAX_MEMORY, Limits
-from bcart.storage import save_model
+from bcart.storage import annotate_model, save_model
 
 
 class TaskName(str, Enum):
@@ -117,11 +117,13 @@ def fit(
     if output is not None:
         save_model(posterior, output, about)
     if cv is not False:
-        validation = Validation(folds, seed, is_asked_for=cv is True)
+        speed = Speed.of_posterior(seconds, posterior, data.sample)
+        del posterior  # the folds need its room
         estimator, n_known = settings.estimator(training.target.task), training.target.rows.n_rows
-        about["scores"] = validation.run(posterior, seconds, data.sample, n_known, estimator)
-    if about.get("scores"):
-        print_scores(about["scores"], console)
+        scores = Validation(folds, seed, is_asked_for=cv is True).run(data.sample, n_known, estimator, speed)
+        if scores is not None:
+            print_scores(scores, console)
+            about["scores"] = scores
     if output is not None:
-        save_model(posterior, output, about)
+        annotate_model(output, about)
     print_output(output, console)

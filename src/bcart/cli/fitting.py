@@ -139,29 +139,47 @@ class Validation:
     seed: int
     is_asked_for: bool
 
-    def run(
-        self, posterior: Posterior, seconds: float, sample: Sample, n_known: int, estimator: Estimator
-    ) -> Notes | None:
-        """Return scores; None if they take too long. `seconds` is what one fit to all `n_known` rows takes."""
-        share = min(1.0, len(sample.y) / posterior.graph.cells.n_cells)
-        for_fits, for_a_row = self.n_folds * share * seconds, _seconds_a_row(posterior, sample)
-        n_rows, expected = len(sample.y), for_fits + for_a_row * len(sample.y)
+    def run(self, sample: Sample, n_known: int, estimator: Estimator, speed: Speed) -> Notes | None:
+        """Return scores; None if they take too long. Of `n_known` rows there may be a sample only."""
+        if len(sample.y) < n_known:
+            with working("trying a fit to a sample of the rows"):
+                speed = Speed.of_estimator(estimator, sample)
+        n_tested, for_fits = len(sample.y), self.n_folds * speed.a_fit
+        expected = for_fits + speed.a_row * n_tested
         if not self.is_asked_for and expected > _SECONDS_FOR_SCORES:
-            n_rows = int((_SECONDS_FOR_SCORES - for_fits) / for_a_row)
-            if n_rows < _FEWEST_ROWS:
+            n_tested = int((_SECONDS_FOR_SCORES - for_fits) / speed.a_row)
+            if n_tested < _FEWEST_ROWS:
                 warn(f"scores are left out, they would take about {in_words(expected)}; --cv asks for them")
                 return None
-            sample = sample.take(n_rows, self.seed)
         with steps("cross-validating") as progress:
             parts = sample.columns, sample.is_nominal, sample.y, sample.weights
-            scores = compare_with_cart(estimator, *parts, self.n_folds, self.seed, progress)
-        return note_scores(scores, self.n_folds, n_rows, n_known)
+            scores = compare_with_cart(estimator, *parts, self.n_folds, self.seed, n_tested, progress)
+        return note_scores(scores, self.n_folds, len(sample.y), n_known, n_tested)
 
 
-def _seconds_a_row(posterior: Posterior, sample: Sample) -> float:
-    """Return how long all trees take to predict a row, after the first."""
-    rows = as_rows(sample.columns)[:_ROWS_TIMED]
-    posterior.expected_output(rows[:1])
-    start = time.monotonic()
-    posterior.expected_output(rows)
-    return (time.monotonic() - start) / len(rows)
+@dataclass(frozen=True)
+class Speed:
+    """Seconds that a fit takes, and the prediction of a row by all trees."""
+
+    a_fit: float
+    a_row: float
+
+    @classmethod
+    def of_posterior(cls, seconds: float, posterior: Posterior, sample: Sample) -> Speed:
+        """Predict a few rows; to fit took so many seconds."""
+        rows = as_rows(sample.columns)[:_ROWS_TIMED]
+        posterior.expected_output(rows[:1])
+        start = time.monotonic()
+        posterior.expected_output(rows)
+        return cls(seconds, (time.monotonic() - start) / len(rows))
+
+    @classmethod
+    def of_estimator(cls, estimator: Estimator, sample: Sample) -> Speed:
+        """Fit to a sample and predict a few of its rows."""
+        nominal = [place for place, is_nominal in enumerate(sample.is_nominal) if is_nominal]
+        start = time.monotonic()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DepthLimitedWarning)
+            model = type(estimator)(**{**estimator.get_params(), "categorical_features": nominal})
+            model.fit(as_rows(sample.columns), sample.y, sample.weights)
+        return cls.of_posterior(time.monotonic() - start, model.posterior_, sample)

@@ -94,10 +94,11 @@ def _describe_difference(tests: Counter[str], best: Counter[str]) -> str:
     return f"{new} instead of {lost}" if new and lost else f"also {new}" if new else f"without {lost}"
 
 
-def note_scores(scores: Sequence[Score], n_folds: int, n_rows: int, n_known: int) -> Notes:
-    """Return cross-validated scores on some of the known rows."""
+def note_scores(scores: Sequence[Score], n_folds: int, n_rows: int, n_known: int, n_tested: int) -> Notes:
+    """Return cross-validated scores on some of the known rows, of which not all may have been predicted."""
     listed = [{"model": score.model, "n_leaves": score.n_leaves, **score.values} for score in scores]
-    return {"n_folds": n_folds, "n_rows": n_rows, "n_known": n_known, "models": listed}
+    counts = {"n_rows": n_rows, "n_known": n_known, "n_tested": n_tested}
+    return {"n_folds": n_folds, **counts, "models": listed}
 
 
 def _few(parts: Sequence[str], most: int) -> str:

@@ -70,6 +70,9 @@ def _describe_column(column: Mapping[str, Any]) -> tuple[str, str, str]:
 
 def print_cost(cost: CostEstimate, max_memory: int, console: Console) -> None:
     """Print what the work is expected to take."""
+    if not cost.by_depth:
+        _begin(console, "Cost", "cannot be told beforehand, so many cells are there")
+        return
     _begin(console, "Cost", str(cost.all_trees))
     if cost.all_trees.n_bytes > max_memory:
         _go_on(console, f"more than --max-memory {format_bytes(max_memory)}: not all depths will fit")
@@ -129,7 +132,8 @@ def print_scores(notes: Mapping[str, Any], console: Console) -> None:
     models = notes["models"]
     names = [name for name in models[0] if name not in ("model", "n_leaves")]
     of_all = "" if notes["n_rows"] == notes["n_known"] else f" sampled from {notes['n_known']:,}"
-    _begin(console, "Scores", f"{notes['n_folds']}-fold cross-validation on {notes['n_rows']:,} rows{of_all}")
+    tested = "" if notes["n_tested"] == notes["n_rows"] else f", {notes['n_tested']:,} of them predicted"
+    _begin(console, "Scores", f"{notes['n_folds']}-fold cross-validation on {notes['n_rows']:,} rows{of_all}{tested}")
     table = _table()
     table.add_column()
     for _ in (*names, "leaves"):

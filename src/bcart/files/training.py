@@ -150,11 +150,6 @@ class Sample:
     y: npt.NDArray[Any]
     weights: FloatArray
 
-    def take(self, n: int, seed: int) -> Sample:
-        """Return some of these rows, chosen at random, in their order."""
-        rows = np.sort(np.random.default_rng(seed).permutation(len(self.y))[:n])
-        return Sample([column[rows] for column in self.columns], self.is_nominal, self.y[rows], self.weights[rows])
-
 
 def read_training_file(
     source: Source,

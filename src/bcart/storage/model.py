@@ -124,6 +124,26 @@ def save_model(model: Any, path: str | os.PathLike[str], about: Mapping[str, Any
         new.write_bytes(content)
 
 
+def annotate_model(path: str | os.PathLike[str], about: Mapping[str, Any]) -> None:
+    """Write a model file anew with something else said of the model; nothing of the posterior is computed again.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib, bcart
+    >>> model = bcart.BayesianTreeClassifier().fit([[1.0], [2.0], [8.0], [9.0]], ["a", "a", "b", "b"])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder, "model.bcart")
+    ...     bcart.save_model(model, path, about={"target": "kind"})
+    ...     annotate_model(path, {"target": "sort"})
+    ...     bcart.load_model(path).about["target"]
+    'sort'
+    """
+    load_model(path)
+    header, arrays = unpack(Path(path).read_bytes())
+    with replacing(path) as new:
+        new.write_bytes(pack({**header, "about": dict(about)}, arrays))
+
+
 def load_model(path: str | os.PathLike[str]) -> SavedModel:
     """Read a model file. Nothing in it is executed, and all of it is checked.
 
