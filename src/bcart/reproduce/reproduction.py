@@ -42,7 +42,7 @@ def run(
     Parameters
     ----------
     quick : bool
-        Two trials, three of ten folds, and Hidden XOR with 200 rows: a minute instead of a quarter of an hour.
+        Two trials, three of ten folds, and Hidden XOR with 200 rows: done within a minute.
     data : path or None
         A folder with ``caesarian.csv`` and ``vertebral.csv``; None for the environment variable ``BCART_DATA``. What
         is not there is fetched from OpenML, and left out with a note if that fails.
