@@ -30,4 +30,5 @@ def test_the_other_examples_run(capsys):
 def test_the_tables_are_those_of_the_committed_results():
     page = README.read_text(encoding="utf-8")
     for name, table in short.sections().items():
-        assert f"<!-- {name}: begin -->\n{table}\n<!-- {name}: end -->" in page, "python -m benchmarks.short writes them"
+        section = f"<!-- {name}: begin -->\n{table}\n<!-- {name}: end -->"
+        assert section in page, "python -m benchmarks.short writes it"
