@@ -76,6 +76,8 @@ def test_fewer_rows_may_be_predicted_than_learned_from():
     every, some = (
         compare_with_cart(BayesianTreeClassifier(), [x], [False], y, np.ones(60), max_tested=n) for n in (None, 10)
     )
+    all_of_them = compare_with_cart(BayesianTreeClassifier(), [x], [False], y, np.ones(60), max_tested=60)
+    assert all_of_them == every
     assert every[1].n_leaves == some[1].n_leaves
     hits = 10 * some[0].values["accuracy"]
     assert hits == pytest.approx(round(hits))

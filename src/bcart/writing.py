@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import tempfile
@@ -44,6 +45,24 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     except BaseException:
         new.unlink(missing_ok=True)
         raise
+
+
+def check_place(path: str | os.PathLike[str]) -> None:
+    """Raise at once what `replacing` would raise: an OSError if no file can be made there.
+
+    Examples
+    --------
+    >>> check_place("/nowhere/answer.txt")
+    Traceback (most recent call last):
+    FileNotFoundError: [Errno 2] No such file or directory: '/nowhere'
+    """
+    target = Path(os.path.realpath(path))
+    if target.is_dir():
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+    if not target.exists() or target.is_file():
+        os.stat(target.parent)
+        with tempfile.NamedTemporaryFile(dir=target.parent):
+            pass
 
 
 @contextmanager

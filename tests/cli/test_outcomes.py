@@ -168,8 +168,9 @@ def test_a_missing_package_is_named_with_the_extra_that_has_it(tmp_path):
     assert err == 'bcart: the command line needs duckdb; install it by pip install "bcart[cli]"\n'
 
 
-def test_output_goes_to_devices_as_it_is(bcart, model):
+def test_output_goes_to_devices_as_it_is(bcart, model, haberman):
     assert bcart("export", model, "--to", "text", "-o", "/dev/null").code == OK
+    assert bcart("fit", haberman, "-t", "outcome", "--max-bins", 3, "-o", "/dev/null").code == OK
     assert not Path("/dev/null").is_file()
 
 
@@ -178,3 +179,11 @@ def test_the_library_itself_needs_none_of_the_packages_of_the_command():
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env=ENVIRONMENT, check=True)
     assert done.stdout == "[]\n"
     assert library.__version__
+
+
+@pytest.mark.parametrize("place", ["nowhere/out.bcart", "."])
+def test_a_place_that_cannot_be_written_is_told_before_the_work(bcart, haberman, tmp_path, monkeypatch, place):
+    monkeypatch.chdir(tmp_path)
+    code, out, err = bcart("fit", haberman, "-t", "outcome", "-o", place)
+    assert (code, out) == (USAGE, "")
+    assert is_one_sentence(err)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import bcart
 from bcart.errors import InvalidDataError
-from bcart.files.predictions import Predictor, write_predictions
+from bcart.files.predictions import Predictor, load_features, write_predictions
 from bcart.files.source import Source
 from bcart.limits import Limits
 
@@ -28,13 +28,14 @@ def make_frame(n_rows, random, n_labels):
     )
 
 
-def predict(frame, predictor, suffix, out=".parquet", **settings):
+def predict(frame, model, predictor, suffix, out=".parquet", **settings):
     """What `write_predictions` writes, read again."""
     with tempfile.TemporaryDirectory() as folder:
         path, output = Path(folder, f"rows{suffix}"), Path(folder, f"answers{out}")
         frame.to_parquet(path) if suffix == ".parquet" else frame.to_csv(path, index=False)
         with Source(path, Limits(n_jobs=1)) as source:
-            write_predictions(source, predictor, None, output, **settings)
+            features = load_features(source, model.feature_names, model.categories)
+            write_predictions(source, features, predictor, output, **settings)
         return pd.read_parquet(output) if out == ".parquet" else pd.read_csv(output)
 
 
@@ -49,7 +50,10 @@ def test_classes_get_the_probabilities_and_intervals_of_the_model(seed, who, suf
     model = bcart.BayesianTreeClassifier(max_bins=3, max_depth=2).fit(train, y)
     is_all = who == "ensemble"
     found = predict(
-        rows, Predictor.of_posterior(model.posterior_) if is_all else Predictor.of_tree(model.tree_), suffix
+        rows,
+        model.tree_,
+        Predictor.of_posterior(model.posterior_) if is_all else Predictor.of_tree(model.tree_),
+        suffix,
     )
     sure = model.posterior_.uncertainty(rows, predictor=who)
     assert found["prediction"].tolist() == model.posterior_.predict(rows, who).tolist()
@@ -70,7 +74,7 @@ def test_numbers_get_intervals_of_the_mean_and_of_the_target(leaf, who):
     predictor = (
         Predictor.of_posterior(model.posterior_, level=0.8) if is_all else Predictor.of_tree(model.tree_, level=0.8)
     )
-    found = predict(rows, predictor, ".parquet")
+    found = predict(rows, model.tree_, predictor, ".parquet")
     sure = model.uncertainty(rows, level=0.8)
     expected = {
         "prediction": sure.mean[:, 0],
@@ -95,14 +99,15 @@ def test_rows_stay_in_their_order_and_columns_as_they_were_written(tree, tmp_pat
     text = "code,size,kind,count\n" + "".join(f"00{i},{i}.50,red,{i % 30}\n" for i in range(500))
     (tmp_path / "rows.csv").write_text(text)
     with Source(tmp_path / "rows.csv", Limits()) as source:
-        assert write_predictions(source, Predictor.of_tree(tree), None, tmp_path / "out.csv") == 500
+        features = load_features(source, tree.feature_names, tree.categories)
+        assert write_predictions(source, features, Predictor.of_tree(tree), tmp_path / "out.csv") == 500
     lines = (tmp_path / "out.csv").read_text().splitlines()
     assert [line.split(",")[:4] for line in lines] == [line.split(",") for line in text.splitlines()]
 
 
 def test_only_predictions_leaves_the_columns_of_the_file_out(tree):
     rows = make_frame(5, np.random.default_rng(0), 2)
-    found = predict(rows, Predictor.of_tree(tree), ".csv", ".csv", keep_columns=False)
+    found = predict(rows, tree, Predictor.of_tree(tree), ".csv", ".csv", keep_columns=False)
     assert list(found) == [
         "prediction",
         *(f"p_{c}{end}" for c in ("few", "many", "some") for end in ("", "_low", "_high")),
@@ -111,14 +116,14 @@ def test_only_predictions_leaves_the_columns_of_the_file_out(tree):
 
 def test_names_that_the_file_has_already_are_not_taken_again(tree):
     rows = make_frame(5, np.random.default_rng(0), 2).assign(prediction="mine", P_MANY=1.0)
-    found = predict(rows, Predictor.of_tree(tree), ".csv", ".csv")
+    found = predict(rows, tree, Predictor.of_tree(tree), ".csv", ".csv")
     assert found["prediction"].tolist() == ["mine"] * 5
     assert {"prediction_", "p_many_"} <= set(found)
 
 
 def test_numbers_in_csv_have_six_digits_and_all_in_parquet(tree):
     rows = make_frame(30, np.random.default_rng(0), 2)
-    short, long = (predict(rows, Predictor.of_tree(tree), ".csv", out)["p_many"] for out in (".csv", ".parquet"))
+    short, long = (predict(rows, tree, Predictor.of_tree(tree), ".csv", out)["p_many"] for out in (".csv", ".parquet"))
     np.testing.assert_allclose(short, long, rtol=5e-6)
     assert short.tolist() == [float(f"{value:.6g}") for value in long]
 
@@ -134,17 +139,24 @@ def test_numbers_in_csv_have_six_digits_and_all_in_parquet(tree):
 @pytest.mark.parametrize("suffix", [".csv", ".parquet"])
 def test_a_file_that_does_not_fit_is_refused_and_the_column_named(tree, frame, message, suffix):
     with pytest.raises(InvalidDataError) as error:
-        predict(frame, Predictor.of_tree(tree), suffix)
+        predict(frame, tree, Predictor.of_tree(tree), suffix)
     assert message in str(error.value)
 
 
-def test_what_was_there_stays_if_a_prediction_fails(tree, tmp_path):
-    (tmp_path / "rows.csv").write_text("size,kind,count\n1,red,x\n")
+def test_what_was_there_stays_if_predictions_are_interrupted(tree, tmp_path):
+    (tmp_path / "rows.csv").write_text("size,kind,count\n1,red,2\n")
     (tmp_path / "out.csv").write_text("before")
-    with pytest.raises(InvalidDataError), Source(tmp_path / "rows.csv", Limits()) as source:
-        write_predictions(source, Predictor.of_tree(tree), None, tmp_path / "out.csv")
+    with Source(tmp_path / "rows.csv", Limits()) as source:
+        features = load_features(source, tree.feature_names, tree.categories)
+        ask, source.do = source.do, lambda command: interrupt() if command.startswith("COPY") else ask(command)
+        with pytest.raises(KeyboardInterrupt):
+            write_predictions(source, features, Predictor.of_tree(tree), tmp_path / "out.csv")
     assert (tmp_path / "out.csv").read_text() == "before"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["out.csv", "rows.csv"]
+
+
+def interrupt():
+    raise KeyboardInterrupt
 
 
 def test_dates_are_read_as_the_model_reads_them(tmp_path):
@@ -153,6 +165,6 @@ def test_dates_are_read_as_the_model_reads_them(tmp_path):
     tree = bcart.BayesianTreeClassifier().fit(X, np.where(days < np.datetime64("2020-02-01"), "Jan", "Feb")).tree_
     (tmp_path / "rows.csv").write_text("x0\n" + "".join(f"{day}\n" for day in days))
     with Source(tmp_path / "rows.csv", Limits()) as source:
-        about = [{"name": "x0", "unit": "day"}]
-        write_predictions(source, Predictor.of_tree(tree), about, tmp_path / "out.csv")
+        features = load_features(source, ["x0"], [None], [{"name": "x0", "unit": "day"}])
+        write_predictions(source, features, Predictor.of_tree(tree), tmp_path / "out.csv")
     assert pd.read_csv(tmp_path / "out.csv")["prediction"].tolist() == tree.predict(X).tolist()

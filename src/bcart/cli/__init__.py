@@ -16,5 +16,7 @@ def main() -> None:
             raise
         print(f'bcart: the command line needs {error.name}; install it by pip install "bcart[cli]"', file=sys.stderr)
         sys.exit(2)
+    except KeyboardInterrupt:  # while packages are loaded
+        sys.exit(130)
     prepare()
     sys.exit(run())

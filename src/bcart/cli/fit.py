@@ -19,6 +19,7 @@ from bcart.files.dialect import MISSING_TEXTS
 from bcart.files.source import Source
 from bcart.limits import DEFAULT_MAX_MEMORY, Limits
 from bcart.storage import annotate_model, save_model
+from bcart.writing import check_place
 
 
 class TaskName(str, Enum):
@@ -100,6 +101,8 @@ def fit(
     Reads CSV, whose first line names the columns, and Parquet; says what it takes columns for and what the work will
     cost; shows the most probable trees, and cross-validated scores beside CART. Options marked * can be repeated.
     """
+    if output is not None:
+        check_place(output)
     console, limits, since = report(), Limits(max_memory, time_limit, jobs), time.monotonic()
     settings = Settings(
         log_phi, alpha, max_bins, binning.value, max_depth, min_samples_leaf, min_samples_split,
@@ -124,6 +127,6 @@ def fit(
         if scores is not None:
             print_scores(scores, console)
             about["scores"] = scores
-    if output is not None:
+    if output is not None and output.is_file() and "scores" in about:
         annotate_model(output, about)
     print_output(output, console)

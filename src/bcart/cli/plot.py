@@ -14,7 +14,7 @@ from bcart.cli.options import Jobs, Level, Memory, ModelFile
 from bcart.cli.screen import aside, working
 from bcart.errors import InvalidModelError
 from bcart.storage import SavedModel, load_model
-from bcart.writing import replacing
+from bcart.writing import check_place, replacing
 
 _ENDINGS = (".png", ".svg", ".pdf")
 
@@ -48,6 +48,7 @@ def plot(
     path = output or model.with_name(f"{model.stem}-{kind.value}.png")
     if path.suffix.lower() not in _ENDINGS:
         raise InvalidModelError(f"{path.name!r} is no name of a picture; let it end in one of {', '.join(_ENDINGS)}")
+    check_place(path)
     figure = _draw(load_model(model), kind, feature or [], level, max_memory, jobs)
     with replacing(path) as new:
         figure.savefig(new, dpi=200, bbox_inches="tight")

@@ -12,12 +12,13 @@ import typer
 
 from bcart.cli.models import columns_of, list_again
 from bcart.cli.options import Jobs, Level, Memory, ModelFile, PredictorName
-from bcart.cli.screen import aside, steps
+from bcart.cli.screen import aside, steps, working
 from bcart.files.dialect import MISSING_TEXTS
-from bcart.files.predictions import Predictor, write_predictions
+from bcart.files.predictions import Predictor, load_features, write_predictions
 from bcart.files.source import Source
 from bcart.limits import Limits
 from bcart.storage import load_model
+from bcart.writing import check_place
 
 
 def predict(
@@ -45,18 +46,21 @@ def predict(
 
     Classes get a probability each, with its credible interval; numbers an interval of the mean and one of the target.
     """
+    if output is not None:
+        check_place(output)
     saved = load_model(model)
-    limits = Limits(saved.limits.max_memory if max_memory is None else max_memory, n_jobs=jobs)
+    grid, limits = saved.grid, Limits(saved.limits.max_memory if max_memory is None else max_memory, n_jobs=jobs)
     with Source(file, limits, [*MISSING_TEXTS, *(missing or ())]) as source, tempfile.TemporaryDirectory() as folder:
+        with working(f"reading {file.name}"):
+            features = load_features(source, grid.feature_names, grid.categories, columns_of(saved))
         if predictor is PredictorName.MAP:
             who = Predictor.of_tree(saved.tree, level)
         else:
             who = Predictor.of_posterior(list_again(saved, max_memory, jobs), level)
         path = output or Path(folder, "predictions.csv")
         with steps("predicting") as progress:
-            write_predictions(
-                source, who, columns_of(saved), path, keep_columns=not only_predictions, on_progress=progress
-            )
+            keep = not only_predictions
+            write_predictions(source, features, who, path, keep_columns=keep, on_progress=progress)
         if output is None:
             with path.open("rb") as text:
                 shutil.copyfileobj(text, sys.stdout.buffer)

@@ -101,7 +101,7 @@ def compare_with_cart(
     found: list[list[Score]] = []
     folds = list(_folds(rows, isinstance(model, BayesianTreeClassifier), n_folds, random_state))
     random = np.random.default_rng(random_state)
-    n_tested = len(y) if max_tested is None else max(1, max_tested // len(folds))
+    n_tested = len(y) if max_tested is None or max_tested >= len(y) else max(1, max_tested // len(folds))
     for train, test in folds:
         tested = np.sort(random.permutation(test)[:n_tested])
         found.append(_score_fold(ours, theirs, rows.take(train), rows.take(tested)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -33,7 +33,7 @@ class Predictor:
 
     Attributes
     ----------
-    feature_names, categories
+    categories
         As in `Grid`.
     thresholds : list of arrays, one a feature
         Rows that lie between the same ones, and have the same labels, are alike.
@@ -41,7 +41,6 @@ class Predictor:
         Returns named columns of answers for an array of rows.
     """
 
-    feature_names: tuple[str, ...]
     categories: tuple[Labels | None, ...]
     thresholds: list[FloatArray]
     answer: Callable[[Any], Arrays]
@@ -50,7 +49,6 @@ class Predictor:
     def of_posterior(cls, posterior: Posterior, level: float = 0.95) -> Predictor:
         """Let all trees predict."""
         as_tail(level)
-        grid = posterior.grid
 
         def answer(X: Any) -> Arrays:
             sure = posterior.uncertainty(X, level)
@@ -58,7 +56,7 @@ class Predictor:
                 return _name_classes(posterior.classes, sure.mean, sure.low, sure.high)
             return _name_numbers(sure.mean, sure.low, sure.high, posterior.predict_interval(X, level))
 
-        return cls(grid.feature_names, grid.categories, posterior.thresholds, answer)
+        return cls(posterior.grid.categories, posterior.thresholds, answer)
 
     @classmethod
     def of_tree(cls, tree: Tree, level: float = 0.95) -> Predictor:
@@ -78,7 +76,7 @@ class Predictor:
             np.unique(tree.threshold[(tree.feature == feature) & np.isfinite(tree.threshold)])
             for feature in range(len(tree.feature_names))
         ]
-        return cls(tree.feature_names, tree.categories, thresholds, answer)
+        return cls(tree.categories, thresholds, answer)
 
 
 def _name_classes(classes: Any, mean: FloatArray, low: FloatArray, high: FloatArray) -> Arrays:
@@ -96,8 +94,8 @@ def _name_numbers(mean: FloatArray, low: FloatArray, high: FloatArray, target: F
 
 def write_predictions(
     source: Source,
+    features: Sequence[Feature],
     predictor: Predictor,
-    about_columns: Any,
     output: str | os.PathLike[str],
     *,
     keep_columns: bool = True,
@@ -110,10 +108,9 @@ def write_predictions(
     Parameters
     ----------
     source : Source
-        The file, not loaded yet.
+    features : sequence of Feature
+        What `load_features` has returned.
     predictor : Predictor
-    about_columns : list of dict, or None
-        How the model reads columns, see `Feature.to_json`.
     output : path
         Parquet if it ends in ``.parquet``, else CSV, where numbers have six digits. It is there whole or not at all.
     keep_columns : bool
@@ -121,8 +118,6 @@ def write_predictions(
     on_progress : callable, optional
         Called with the number of distinct rows that have been predicted, and of all.
     """
-    features = features_of_model(predictor.feature_names, predictor.categories, about_columns)
-    _load(source, features)
     values = {f.name: f.expression(source.column(f.name), source.types[f.name]) for f in features}
     _group(source, predictor, features, values)
     is_csv = Path(output).suffix.lower() not in _PARQUET_ENDINGS
@@ -132,8 +127,22 @@ def write_predictions(
     return source.n_rows
 
 
-def _load(source: Source, features: Iterable[Feature]) -> None:
-    """Load the columns that the model needs; CSV stays as it is written, but for dates, whose form is guessed."""
+def load_features(
+    source: Source, names: Sequence[str], categories: Sequence[Labels | None], about_columns: Any = None
+) -> list[Feature]:
+    """Load a file, and return how a model reads its columns; refuse it if it lacks one, or a value cannot be read.
+
+    CSV stays as it is written, but for dates, whose form is guessed.
+
+    Parameters
+    ----------
+    source : Source
+    names, categories : sequences
+        Of the features of the model, as in `Grid`.
+    about_columns : list of dict, or None
+        What the model says of its columns, see `Feature.to_json`.
+    """
+    features = features_of_model(names, categories, about_columns)
     missing = [feature.name for feature in features if feature.name not in source.types]
     if missing:
         listed = ", ".join(map(repr, source.types))
@@ -144,9 +153,10 @@ def _load(source: Source, features: Iterable[Feature]) -> None:
     source.load(as_text=[name for name in source.types if name not in dates])
     for feature in features:
         feature.check(source)
+    return features
 
 
-def _group(source: Source, predictor: Predictor, features: list[Feature], values: dict[str, str]) -> None:
+def _group(source: Source, predictor: Predictor, features: Sequence[Feature], values: dict[str, str]) -> None:
     """Give each row the number of its group, and each group one value of each feature."""
     parts = zip(features, predictor.thresholds, predictor.categories, strict=True)
     keys = [_position(values[feature.name], cuts, labels) for feature, cuts, labels in parts]
@@ -176,7 +186,7 @@ def _answer_groups(
     while n_done < n_groups:
         start = time.monotonic()
         chunk = source.slice("grouped", n_done, n_done + n_next)
-        answers = predictor.answer(as_rows([chunk[f"x{place}"] for place in range(len(predictor.feature_names))]))
+        answers = predictor.answer(as_rows([chunk[f"x{place}"] for place in range(len(predictor.categories))]))
         names = list(answers)
         n_here = len(answers["prediction"])
         columns = {f"a{place}": _plain(values, is_short) for place, values in enumerate(answers.values())}
