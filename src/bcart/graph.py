@@ -271,9 +271,8 @@ def _report_ending(core: _core.Graph, cells: Cells, family: Family, limits: Limi
         raise error(
             f"listing the trees of depth 1 alone takes {budget}; lower max_bins, use fewer features, or {remedy}"
         )
-    expected = (
-        "" if core.ending == _core.Ending.TIME else f" (expected: {predict_cost(cells, family, limits).all_trees})"
-    )
+    cost = None if core.ending == _core.Ending.TIME else predict_cost(cells, family, limits)
+    expected = "" if cost is None or not cost.by_depth else f" (expected: {cost.all_trees})"
     warnings.warn(
         f"listing all trees takes {budget}{expected}; "
         f"the posterior is exact for trees up to depth {core.max_depth}. To go deeper, lower max_bins, raise "

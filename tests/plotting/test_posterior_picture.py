@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 import bcart
 from bcart import BayesianTreeClassifier, BayesianTreeRegressor
 from bcart.datasets import load_haberman
+from bcart.overview import look_over
 from bcart.plotting import plot_posterior
 from bcart.testing import enumerate_posterior
 
@@ -56,10 +57,9 @@ def test_sizes_are_shares_of_the_sampled_trees():
 def test_improbable_trees_are_compared_with_the_best_one_and_the_scale_says_so():
     model = fit_haberman(log_phi=2.0)
     posterior = model.posterior_
-    ax = draw(model, n_samples=60, n_top=4)[0]
-    best = model.tree_
-    trees = sorted(posterior.sample(60, random_state=0), key=posterior.log_probability, reverse=True)[:3]
-    expected = [0.0, *(posterior.log_probability(tree) - best.log_probability for tree in trees)]
+    ax = draw(model, n_samples=60, n_top=10)[0]
+    trees = look_over(posterior, 60, 10, random_state=0).top
+    expected = [posterior.log_probability(tree) - model.tree_.log_probability for tree in trees]
     np.testing.assert_allclose(np.log(lengths(ax)), expected, atol=1e-8)
     assert ax.get_xscale() == "log"
     assert ax.get_xlabel() == "probability, best tree = 1 (log scale)"

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ from matplotlib.ticker import MaxNLocator
 
 from bcart.colours import colour_of, lighter
 from bcart.limits import format_count
+from bcart.overview import look_over
 from bcart.parse import FloatArray, RandomState, as_whole
 from bcart.plotting.colours import INK
 from bcart.plotting.frame import as_axes, entitle, make_axes, quieten
@@ -22,6 +22,7 @@ from bcart.posterior import Posterior
 from bcart.tree import Tree
 
 LEAST_PROBABILITY = 1e-3  # of the best tree, for a scale of plain probabilities
+FAR = float(np.log(1e9))  # from the best tree: not worth a bar
 LEAST_RATIO = 0.02  # of the least probable tree to the best, for a linear scale
 NAME_WIDTH = 2.1
 NAME_SIZE = 8.0
@@ -34,11 +35,12 @@ def plot_posterior(
 ) -> list[Axes]:
     """Draw which trees are probable, how many leaves trees have and how deep they are.
 
-    The first panel has the exact probabilities of the best tree and of the most probable ones among independent samples
-    from the posterior. Where even the best tree has a probability below 0.001, trees are compared with it instead:
-    its bar has length 1, and its own probability stands in the title. The scale is logarithmic if the bars differ much,
-    and says so. The other panels show what share of the samples has so many leaves, and such a depth; a mark shows
-    where the best tree stands, which is often far from the typical one.
+    The first panel has the exact probabilities of the best tree and of the most probable ones that can be found: among
+    independent samples from the posterior, and among those that are drawn often under priors for smaller trees. Ones
+    that are a billion times less probable than the best are left out. Where even the best tree has a probability below
+    0.001, trees are compared with it instead: its bar has length 1, and its own probability stands in the title. The
+    scale is logarithmic if the bars differ much, and says so. The other panels show what share of the samples has so
+    many leaves, and such a depth; a mark shows where the best tree stands, which is often far from the typical one.
 
     Parameters
     ----------
@@ -74,19 +76,12 @@ def plot_posterior(
         panels = make_axes(10.0, 0.9 + 0.24 * max(8, n_top), 3, width_ratios=[1.3, 1, 1])
     else:
         panels = as_axes(axes, 3, "axes")
-    best = source.map_tree()
-    samples = source.sample(n_samples, random_state)
-    _draw_top(panels[0], source, top_trees(best, samples, n_top))
-    leaves, depths = ([getattr(tree, name) for tree in (best, *samples)] for name in ("n_leaves", "depth"))
-    _draw_sizes(panels[1], leaves, 1, "number of leaves", f"{n_samples:,} sampled trees")
-    _draw_sizes(panels[2], depths, 0, "depth", "")
+    overview = look_over(source, n_samples, n_top, random_state)
+    best = overview.top[0]
+    _draw_top(panels[0], source, [tree for tree in overview.top if tree.log_probability > best.log_probability - FAR])
+    _draw_sizes(panels[1], best.n_leaves, overview.leaves, 1, "number of leaves", f"{n_samples:,} sampled trees")
+    _draw_sizes(panels[2], best.depth, overview.depths, 0, "depth", "")
     return panels
-
-
-def top_trees(best: Tree, samples: Sequence[Tree], n_top: int) -> list[Tree]:
-    """Return the most probable of the distinct trees, the best one first."""
-    others = set(samples) - {best}
-    return [best, *sorted(others, key=lambda tree: -tree.log_probability)[: n_top - 1]]
 
 
 def _draw_top(ax: Axes, posterior: Posterior, trees: Sequence[Tree]) -> None:
@@ -134,15 +129,13 @@ def _name(tree: Tree) -> str:
     return f"{name}  {tree.n_leaves} leaves"
 
 
-def _draw_sizes(ax: Axes, sizes: Sequence[int], least: int, name: str, title: str) -> None:
-    """Draw the shares of the sampled sizes, none below `least`, and that of the best tree, which comes first."""
-    best, *sampled = sizes
-    counts = Counter(sampled)
-    shares = np.array(list(counts.values())) / len(sampled)
+def _draw_sizes(ax: Axes, best: int, share_of: Mapping[int, float], least: int, name: str, title: str) -> None:
+    """Draw the shares of the sampled sizes, none below `least`, and where the best tree is."""
+    sizes, shares = [best, *share_of], np.array(list(share_of.values()))
     short = max(0.0, LEAST_SPAN - (max(sizes) - min(sizes))) / 2
     low = max(least, min(sizes) - short) - 0.8
     high = max(max(sizes) + 0.8, low + LEAST_SPAN)
-    ax.bar(list(counts), shares, width=0.8, color=lighter(colour_of(0), 0.42))
+    ax.bar(list(share_of), shares, width=0.8, color=lighter(colour_of(0), 0.42))
     ax.vlines(best, 0, 1.1 * shares.max(), color=colour_of(0), lw=1.2, ls=(0, (4, 2)))
     where = (best - low) / (high - low)
     side = "left" if where < 0.3 else "right" if where > 0.7 else "center"
