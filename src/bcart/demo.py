@@ -5,16 +5,14 @@ from __future__ import annotations
 import sys
 import time
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-from sklearn.model_selection import StratifiedKFold, cross_validate
-from sklearn.tree import DecisionTreeClassifier
 
 from bcart import __version__
 from bcart.cells import Cells
 from bcart.datasets import Dataset, load_haberman
 from bcart.estimators import BayesianTreeClassifier
+from bcart.estimators.comparison import compare_with_cart
 from bcart.graph import build_graph
 from bcart.grid import Grid
 from bcart.leaves import DirichletLeaf
@@ -40,7 +38,7 @@ def main(picture: str | None = None) -> None:
     print(f"\n{describe(posterior)}\n")
     print(sampled_trees(posterior))
     print(f"\n{how_sure(posterior)}")
-    print(f"\n{compare_with_cart(haberman)}")
+    print(f"\n{beside_cart(haberman)}")
     if picture is not None:
         print(f"\n{draw(best, Path(picture))}")
     total = time.perf_counter() - start
@@ -88,23 +86,16 @@ def how_sure(posterior: Posterior) -> str:
     return "\n".join(lines)
 
 
-def compare_with_cart(dataset: Dataset) -> str:
+def beside_cart(dataset: Dataset) -> str:
     """Return cross-validated scores of all trees, of the most probable one, and of scikit-learn's CART."""
-    rows = [f"{f'{N_FOLDS}-fold cross-validation':28}{'accuracy':>10}{'log-loss':>10}{'nodes':>8}"]
-    models: dict[str, Any] = {
-        "bcart, all trees": BayesianTreeClassifier(),
-        "bcart, most probable tree": BayesianTreeClassifier(predictor="map"),
-        "scikit-learn CART": DecisionTreeClassifier(random_state=0),
-    }
-    for name, model in models.items():
-        folds = StratifiedKFold(N_FOLDS, shuffle=True, random_state=0)
-        result = cross_validate(
-            model, dataset.data, dataset.target, cv=folds, scoring=["accuracy", "neg_log_loss"], return_estimator=True
-        )
-        accuracy, log_loss = result["test_accuracy"].mean(), -result["test_neg_log_loss"].mean()
-        is_one_tree = getattr(model, "predictor", "map") == "map"
-        nodes = f"{np.mean([_n_nodes(fitted) for fitted in result['estimator']]):.1f}" if is_one_tree else "all"
-        rows.append(f"{name:28}{accuracy:10.3f}{log_loss:10.3f}{nodes:>8}")
+    columns, weights = list(dataset.data.T), np.ones(len(dataset.target))
+    scores = compare_with_cart(
+        BayesianTreeClassifier(), columns, [False] * len(columns), dataset.target, weights, N_FOLDS
+    )
+    rows = [f"{f'{N_FOLDS}-fold cross-validation':28}{'accuracy':>10}{'log-loss':>10}{'leaves':>8}"]
+    for score in scores:
+        leaves = "all" if score.n_leaves is None else f"{score.n_leaves:.1f}"
+        rows.append(f"{score.model:28}{score.values['accuracy']:10.3f}{score.values['log-loss']:10.3f}{leaves:>8}")
     return "\n".join(rows)
 
 
@@ -117,11 +108,6 @@ def draw(tree: Tree, path: Path) -> str:
     assert figure is not None
     figure.savefig(path, dpi=150)
     return f"A picture of the tree is in {path}."
-
-
-def _n_nodes(fitted: Any) -> int:
-    tree = fitted.tree_
-    return int(getattr(tree, "n_nodes", 0) or tree.node_count)
 
 
 if __name__ == "__main__":

@@ -38,7 +38,7 @@ ORACLE_MAY_IMPORT = {"tree", "errors"}
 NOT_THE_ORACLE = {"testing", "testing.strategies", "testing.both"}
 # Whole packages that only some may know of; a folder stands for all of its files.
 KNOWN_TO = {
-    "sklearn": {"estimators", "export", "reproduce", "demo"},
+    "sklearn": {"estimators", "export", "reproduce"},
     "narwhals": {"tables"},
     "nltk": {"grammar"},
     "joblib": {"reproduce"},

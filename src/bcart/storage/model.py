@@ -25,7 +25,7 @@ from bcart.listing import Family, Folding
 from bcart.parts import check_parts
 from bcart.posterior import Posterior
 from bcart.priors import TreePrior
-from bcart.storage import parts
+from bcart.storage import entries
 from bcart.storage.container import Arrays, pack, unpack
 from bcart.tree import Tree
 from bcart.writing import replacing
@@ -138,8 +138,8 @@ def annotate_model(path: str | os.PathLike[str], about: Mapping[str, Any]) -> No
     ...     bcart.load_model(path).about["target"]
     'sort'
     """
-    load_model(path)
-    header, arrays = unpack(Path(path).read_bytes())
+    with _naming(path):
+        header, arrays = _read(path)
     with replacing(path) as new:
         new.write_bytes(pack({**header, "about": dict(about)}, arrays))
 
@@ -167,20 +167,24 @@ def load_model(path: str | os.PathLike[str]) -> SavedModel:
     /model.bcart cannot be read as a model: it does not begin like a model of bcart
     """
     with _naming(path):
-        if not stat.S_ISREG(os.stat(path).st_mode):
-            raise FormatError("it is no ordinary file")
-        return _restore(*unpack(Path(path).read_bytes()))
+        return _restore(*_read(path))
+
+
+def _read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], Arrays]:
+    if not stat.S_ISREG(os.stat(path).st_mode):
+        raise FormatError("it is no ordinary file")
+    return unpack(Path(path).read_bytes())
 
 
 def _describe(posterior: Posterior, about: dict[str, Any]) -> tuple[dict[str, Any], Arrays]:
     """Return the header and the arrays of a posterior's file."""
     graph, tree = posterior.graph, posterior.map_tree()
-    features, bounds = parts.grid_to_entry(posterior.grid)
+    features, bounds = entries.grid_to_entry(posterior.grid)
     header = {
         "bcart": version("bcart"),
         "family": asdict(replace(graph.family, max_depth=posterior.max_depth)),
         "leaf": leaf_to_dict(posterior.leaf),
-        "prior": parts.prior_to_entry(posterior.prior),
+        "prior": entries.prior_to_entry(posterior.prior),
         "features": features,
         **classes_to_dict(posterior.classes),
         "max_memory": graph.limits.n_bytes,
@@ -188,7 +192,7 @@ def _describe(posterior: Posterior, about: dict[str, Any]) -> tuple[dict[str, An
         "log_probability": tree.log_probability,
         "about": about,
     }
-    return header, {**bounds, **parts.cells_to_arrays(graph.cells), **parts.tree_to_arrays(tree)}
+    return header, {**bounds, **entries.cells_to_arrays(graph.cells), **entries.tree_to_arrays(tree)}
 
 
 def summarise(posterior: Posterior) -> dict[str, Any]:
@@ -207,11 +211,11 @@ def summarise(posterior: Posterior) -> dict[str, Any]:
 
 def _restore(header: dict[str, Any], arrays: Arrays) -> SavedModel:
     try:
-        leaf, prior = leaf_from_dict(header["leaf"]), parts.prior_from_entry(header["prior"])
-        grid = parts.grid_from_entry(header["features"], arrays)
-        classes, cells = classes_from_dict(header), parts.cells_from_arrays(arrays, grid)
+        leaf, prior = leaf_from_dict(header["leaf"]), entries.prior_from_entry(header["prior"])
+        grid = entries.grid_from_entry(header["features"], arrays)
+        classes, cells = classes_from_dict(header), entries.cells_from_arrays(arrays, grid)
         check_parts(cells, grid, leaf, classes)
-        tree = parts.tree_from_arrays(arrays, grid, leaf, classes, min(0.0, float(header["log_probability"])))
+        tree = entries.tree_from_arrays(arrays, grid, leaf, classes, min(0.0, float(header["log_probability"])))
         family, limits = Family(**header["family"]), Limits(header["max_memory"])
         summary, about = _checked_summary(header["summary"]), dict(header["about"])
         return SavedModel(cells, grid, family, leaf, prior, classes, tree, summary, about, limits)
