@@ -15,9 +15,9 @@
 namespace bcart {
 namespace {
 
-constexpr std::size_t kFoldsAtOnce = 64;  // boxes at the rim
-constexpr double kMayLose = 1e-14;        // of the probability of all leaves that a query can end in
-constexpr std::size_t kLaneBytes = std::size_t{1} << 22;
+constexpr std::size_t kFoldsAtOnce = 64;                  // boxes at the rim
+constexpr double kMayLose = 1e-14;                        // of the probability of all leaves that a query can end in
+constexpr std::size_t kLaneBytes = std::size_t{1} << 27;  // of the weights of queries that share a look at boxes
 
 // Moments of leaves, to be added up for each query.
 struct MomentWork {
@@ -59,8 +59,8 @@ class Responder {
         workers_(workers),
         tallies_(queries.n_queries, work.tally(grammar.graph)) {}
 
-  // With as many threads as memory allows, and then lanes while their weights stay in the cache: in a large graph,
-  // queries meet few boxes together.
+  // With as many threads as memory allows, and then lanes while their weights are few: in a very large graph, queries
+  // meet few boxes together.
   std::vector<Tally> run() {
     const std::size_t lane_bytes = grammar_.depths.n_places() * sizeof(double);
     n_passes_ = std::clamp<std::size_t>(max_bytes_ / lane_bytes, 1, workers_.size());
