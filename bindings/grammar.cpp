@@ -1,6 +1,9 @@
 #include "bcart/grammar.hpp"
 
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+
+#include <utility>
 
 #include "bcart/derive.hpp"
 #include "bcart/fold.hpp"
@@ -31,6 +34,21 @@ Output<double, 1> run_sweep(const Graph& graph, const Depths& depths, const Tree
     values = sweep<Addition>(grammar, workers);
   }
   return give(std::move(values));
+}
+
+std::pair<Output<double, 1>, Output<double, 1>> run_both_sweeps(const Graph& graph, const Depths& depths,
+                                                                const TreePrior& prior, const Fold* fold,
+                                                                const LeafModel& leaf, const Input<double, 1>& log_leaf,
+                                                                std::size_t n_workers) {
+  const Grammar grammar{graph, depths, prior, log_leaf.data(), nullptr, fold, &leaf};
+  PythonMonitor monitor;
+  SumsAndMaxima both;
+  {
+    const nb::gil_scoped_release no_gil;
+    Workers workers(n_workers, monitor);
+    both = sweep_both(grammar, workers);
+  }
+  return {give(std::move(both.log_sums)), give(std::move(both.maxima))};
 }
 
 void make_grammar(Grammar* self, const Graph& graph, const Depths& depths, const TreePrior& prior, const Fold* fold,
@@ -70,6 +88,8 @@ void bind_grammar(nb::module_& module) {
              "log_leaf"_a.none(), "n_workers"_a);
   module.def("sweep_maximum", &run_sweep<Maximum>, "graph"_a, "depths"_a, "prior"_a, "fold"_a.none(), "leaf"_a.none(),
              "log_leaf"_a.none(), "n_workers"_a);
+  module.def("sweep_both", &run_both_sweeps, "graph"_a, "depths"_a, "prior"_a, "fold"_a.none(), "leaf"_a, "log_leaf"_a,
+             "n_workers"_a);
 
   nb::class_<Grammar>(module, "Grammar")
       .def("__init__", &make_grammar, "graph"_a, "depths"_a, "prior"_a, "fold"_a.none(), "leaf"_a, "log_leaf"_a,

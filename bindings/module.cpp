@@ -1,5 +1,6 @@
 #include <new>
 
+#include "bcart/memory.hpp"
 #include "bindings.hpp"
 
 namespace bcart::bindings {
@@ -29,6 +30,7 @@ NB_MODULE(_core, module) {
   module.doc() = "The native engine of bcart. Not public: use the names in `bcart`.";
   bcart::bindings::translate_memory_errors();
   nb::set_leak_warnings(false);  // a core does not print, not even at exit
+  module.def("keep_released_memory", &bcart::keep_released_memory, nanobind::arg("is_kept"));
   bind_graph(module);
   bind_models(module);
   bind_grammar(module);

@@ -16,17 +16,19 @@ double largest(const double* begin, const double* end) {
 
 }  // namespace
 
-void Maximum::reduce(Terms& terms, double* values) {
+void Maximum::reduce(Terms& terms) {
+  terms.values.resize(terms.ends.size());
   const double* begin = terms.log_terms.data();
   for (std::size_t i = 0; i < terms.ends.size(); ++i) {
     const double* end = terms.log_terms.data() + terms.ends[i];
-    values[i] = largest(begin, end);
+    terms.values[i] = largest(begin, end);
     begin = end;
   }
 }
 
-void LogSum::reduce(Terms& terms, double* values) {
-  Maximum::reduce(terms, values);
+void LogSum::reduce(Terms& terms) {
+  Maximum::reduce(terms);
+  std::vector<double>& values = terms.values;
   double* log_terms = terms.log_terms.data();
   std::size_t k = 0;
   for (std::size_t i = 0; i < terms.ends.size(); ++i) {

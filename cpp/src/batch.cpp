@@ -10,29 +10,34 @@ constexpr std::size_t kChunkSplits = 1024;       // work for one thread, its lis
 constexpr std::size_t kBatchSplits = 16 * 1024;  // work between two barriers
 constexpr std::size_t kPrefetchDistance = 32;
 
+// Boxes of up to two, of three and of four cells are few but asked for most: in shards of their own they stay cached.
+std::uint8_t shard_of(std::uint32_t n_cells, const Fingerprint& key) {
+  const std::size_t size_class = std::clamp<std::size_t>(n_cells, 2, kSizeClasses + 1) - 2;
+  return static_cast<std::uint8_t>(size_class << kHashBits | key.high >> (64 - kHashBits));
+}
+
 void sort_by_shard(Chunk& chunk) {
+  const std::size_t n = chunk.n_children();
+  chunk.shards.resize(n);
+  chunk.children_by_shard.resize(n);
+  chunk.keys_by_shard.resize(n);
+  chunk.ids.resize(n);
+  chunk.new_slots.resize(n);
   std::array<std::uint32_t, kShards + 1> next{};
-  for (std::size_t child = 0; child < chunk.n_children(); ++child) ++next[chunk.shard(child) + 1];
+  for (std::size_t child = 0; child < n; ++child) {
+    chunk.shards[child] = shard_of(chunk.n_cells(child), chunk.key(child));
+    ++next[chunk.shards[child] + 1];
+  }
   std::partial_sum(next.begin(), next.end(), next.begin());
   chunk.shard_ends = next;
-  chunk.children_by_shard.resize(chunk.n_children());
-  chunk.keys_by_shard.resize(chunk.n_children());
-  for (std::uint32_t child = 0; child < chunk.n_children(); ++child) {
-    const std::uint32_t place = next[chunk.shard(child)]++;
+  for (std::uint32_t child = 0; child < n; ++child) {
+    const std::uint32_t place = next[chunk.shards[child]]++;
     chunk.children_by_shard[place] = child;
     chunk.keys_by_shard[place] = chunk.key(child);
   }
-  chunk.ids.resize(chunk.n_children());
-  chunk.new_slots.resize(chunk.n_children());
 }
 
 }  // namespace
-
-// Boxes of up to two, of three and of four cells are few but asked for most: in shards of their own they stay cached.
-std::size_t Chunk::shard(std::size_t child) const {
-  const std::size_t size_class = std::clamp<std::size_t>(n_cells(child), 2, kSizeClasses + 1) - 2;
-  return size_class << kHashBits | key(child).high >> (64 - kHashBits);
-}
 
 Batch::Batch(const SplitRules& rules, Workers& workers) : rules_(rules), workers_(workers) {
   for (std::size_t worker = 0; worker < workers.size(); ++worker) finders_.emplace_back(rules);
@@ -78,56 +83,27 @@ void Batch::list_splits(Chunk& chunk, std::size_t worker) {
   sort_by_shard(chunk);
 }
 
-// Walks the children of the batch that belong to one shard.
-class Batch::ShardCursor {
- public:
-  ShardCursor(Batch& batch, std::size_t shard) : batch_(batch), shard_(shard) { enter_chunk(); }
-  Chunk& chunk() const { return batch_.chunks_[i_]; }
-  std::uint32_t child() const { return chunk().children_by_shard[k_]; }
-  const Fingerprint& key() const { return chunk().keys_by_shard[k_]; }
-  void advance() {
-    if (++k_ < end_) return;
-    ++i_;
-    enter_chunk();
-  }
-
- private:
-  void enter_chunk() {
-    for (; i_ < batch_.n_chunks_; ++i_) {
-      k_ = chunk().shard_ends[shard_];
-      end_ = chunk().shard_ends[shard_ + 1];
-      if (k_ < end_) return;
-    }
-  }
-
-  Batch& batch_;
-  std::size_t shard_;
-  std::size_t i_ = 0;
-  std::uint32_t k_ = 0;
-  std::uint32_t end_ = 0;
-};
-
 void Batch::look_up(std::size_t shard) {
-  TableShard& table = table_[shard];
   std::size_t n_keys = 0;
-  for (Chunk& chunk : chunks()) {
-    n_keys += chunk.shard_ends[shard + 1] - chunk.shard_ends[shard];
-    chunk.n_new[shard] = 0;
-    chunk.n_new_cells[shard] = 0;
-  }
-  table.reserve(n_keys);
-  ShardCursor here(*this, shard);
-  ShardCursor ahead(*this, shard);  // a cache miss takes as long as a dozen look-ups
-  for (std::size_t k = 0; k < std::min(n_keys, kPrefetchDistance); ++k, ahead.advance()) table.prefetch(ahead.key());
-  for (std::size_t k = 0; k < n_keys; ++k, here.advance()) {
-    if (k + kPrefetchDistance < n_keys) {
-      table.prefetch(ahead.key());
-      ahead.advance();
-    }
-    Chunk& chunk = here.chunk();
-    const std::uint32_t child = here.child();
+  for (const Chunk& chunk : chunks()) n_keys += chunk.shard_ends[shard + 1] - chunk.shard_ends[shard];
+  table_[shard].reserve(n_keys);
+  for (Chunk& chunk : chunks()) look_up(chunk, shard);
+}
+
+void Batch::look_up(Chunk& chunk, std::size_t shard) {
+  TableShard& table = table_[shard];
+  const Fingerprint* keys = chunk.keys_by_shard.data();
+  const std::size_t begin = chunk.shard_ends[shard];
+  const std::size_t end = chunk.shard_ends[shard + 1];
+  chunk.n_new[shard] = 0;
+  chunk.n_new_cells[shard] = 0;
+  // A cache miss takes as long as a dozen look-ups.
+  for (std::size_t k = begin; k < std::min(begin + kPrefetchDistance, end); ++k) table.prefetch(keys[k]);
+  for (std::size_t k = begin; k < end; ++k) {
+    table.prefetch(keys[std::min(k + kPrefetchDistance, end - 1)]);
+    const std::uint32_t child = chunk.children_by_shard[k];
     const BoxId position = kPending | static_cast<BoxId>(chunk.first_position + child);
-    BoxId& id = table.find_or_insert(here.key(), position);
+    BoxId& id = table.find_or_insert(keys[k], position);
     chunk.ids[child] = id;
     if (id != position) continue;
     chunk.new_slots[child] = &id;

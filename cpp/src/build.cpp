@@ -94,6 +94,7 @@ class Builder {
   void expand_batch();
   void place_chunks();
   void number_new_boxes(const Chunk& chunk, std::size_t worker);
+  void write_child(std::span<const Cell> parent, const Split& split, std::size_t side, Cell* cells, std::size_t worker);
   void store_splits(const Chunk& chunk);
   FrontierBlock& block_for_new_boxes();
   std::size_t n_bytes(std::size_t n_boxes, std::size_t n_splits, std::size_t n_next_cells) const;
@@ -341,7 +342,6 @@ std::size_t Builder::n_bytes(std::size_t n_boxes, std::size_t n_splits, std::siz
 }
 
 void Builder::number_new_boxes(const Chunk& chunk, std::size_t worker) {
-  Cell* scratch = scratch_[worker].data();
   FrontierBlock& block = *next_frontier_.back();
   std::size_t id = chunk.first_new_id;
   std::size_t first_cell = chunk.first_new_cell;
@@ -354,11 +354,11 @@ void Builder::number_new_boxes(const Chunk& chunk, std::size_t worker) {
         id_at_[chunk.first_position + child] = static_cast<BoxId>(id);
         *chunk.new_slots[child] = static_cast<BoxId>(id);
         graph_.n_cells[id] = chunk.n_cells(child);
-        select_cells(cells_, parent, chunk.splits[split].test, child == 2 * split, scratch);
-        const std::span<const Cell> box(scratch, chunk.n_cells(child));
+        Cell* place = keeps_cells_ ? block.cells.data() + first_cell : scratch_[worker].data();
+        const std::span<const Cell> box(place, chunk.n_cells(child));
+        write_child(parent, chunk.splits[split], child % 2, place, worker);
         cells_.add_up(box, graph_.statistics.data() + id * cells_.n_statistics);
         if (keeps_cells_) {
-          std::copy(box.begin(), box.end(), block.cells.data() + first_cell);
           first_cell += box.size();
           block.ends[block.ends.size() - (graph_.n_boxes() - id)] = first_cell;
         }
@@ -366,6 +366,18 @@ void Builder::number_new_boxes(const Chunk& chunk, std::size_t worker) {
         if (parent.size() > kLargeBox) workers_.checkpoint(worker);
       }
     }
+  }
+}
+
+// The cells of one side of a split, and not one more: behind them another worker may write.
+void Builder::write_child(std::span<const Cell> parent, const Split& split, std::size_t side, Cell* cells,
+                          std::size_t worker) {
+  if (split.mask != 0) {
+    select_cells(parent, side == 0 ? split.mask : all_cells(parent.size()) ^ split.mask, cells);
+  } else {
+    Cell* scratch = scratch_[worker].data();
+    select_cells(cells_, parent, split.test, side == 0, scratch);
+    if (cells != scratch) std::copy_n(scratch, split.n_cells[side], cells);
   }
 }
 

@@ -1,10 +1,16 @@
 #include "bcart/memory.hpp"
 
 #include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstddef>
 #include <cstdlib>
 #include <cstring>
 #include <limits>
+#include <mutex>
 #include <new>
+#include <span>
+#include <utility>
 
 #if defined(__linux__)
 #include <sys/mman.h>
@@ -14,7 +20,7 @@ namespace bcart {
 namespace {
 
 constexpr std::size_t kLargePage = std::size_t{1} << 21;
-[[maybe_unused]] constexpr std::size_t kManyLargePages = 8;  // from here on, the unused part of the last is small
+constexpr std::size_t kManyLargePages = 8;  // from here on, the unused part of the last is small
 
 std::size_t round_up(std::size_t n_bytes, std::size_t unit) {
   if (n_bytes > std::numeric_limits<std::size_t>::max() - unit) throw std::bad_alloc();
@@ -67,22 +73,84 @@ bool is_mappable(std::size_t) { return true; }
 
 #endif
 
+// Mappings that were released and wait to be used again.
+class KeptMemory {
+ public:
+  void turn(bool is_on) noexcept {
+    const std::lock_guard lock(mutex_);
+    n_keepers_ += is_on ? 1 : -1;
+    if (n_keepers_ > 0) return;
+    for (const Memory& memory : std::span(kept_.data(), n_kept_)) unmap(memory.data, memory.n_bytes);
+    n_kept_ = 0;
+  }
+
+  bool is_on() const noexcept { return n_keepers_ > 0; }
+
+  bool put(Memory memory) noexcept {
+    if (!is_on() || memory.n_bytes < kManyLargePages * kLargePage) return false;
+    const std::lock_guard lock(mutex_);
+    if (n_kept_ == kept_.size()) return false;
+    kept_[n_kept_++] = {memory.data, (memory.n_bytes + kLargePage - 1) / kLargePage * kLargePage};
+    return true;
+  }
+
+  // Arrays that grow get the largest, since they will need it; others one that fits.
+  Memory take(std::size_t n_bytes, bool is_growing) noexcept {
+    if (!is_on() || n_bytes < kManyLargePages * kLargePage) return {};
+    const std::lock_guard lock(mutex_);
+    const std::size_t most = is_growing ? std::numeric_limits<std::size_t>::max() : 2 * n_bytes;
+    Memory* best = nullptr;
+    for (Memory& memory : std::span(kept_.data(), n_kept_)) {
+      if (memory.n_bytes < n_bytes || memory.n_bytes > most) continue;
+      if (best == nullptr || (memory.n_bytes > best->n_bytes) == is_growing) best = &memory;
+    }
+    return best == nullptr ? Memory{} : std::exchange(*best, kept_[--n_kept_]);
+  }
+
+ private:
+  std::mutex mutex_;
+  std::atomic<int> n_keepers_ = 0;
+  std::size_t n_kept_ = 0;
+  std::array<Memory, 256> kept_;
+};
+
+KeptMemory kept_memory;
+
 }  // namespace
 
-void* allocate_zeroed(std::size_t n_bytes) { return is_mapped(n_bytes) ? map(n_bytes) : allocate_small(n_bytes); }
+Memory allocate_zeroed(std::size_t n_bytes) {
+  if (!is_mapped(n_bytes)) return {allocate_small(n_bytes), n_bytes};
+  const Memory kept = kept_memory.take(n_bytes, false);
+  if (kept.data == nullptr) return {map(n_bytes), n_bytes};
+  std::memset(kept.data, 0, kept.n_bytes);
+  return kept;
+}
 
-void* reallocate(void* memory, std::size_t old_bytes, std::size_t new_bytes) {
-  if (is_mapped(old_bytes) && is_mapped(new_bytes)) return remap(memory, old_bytes, new_bytes);
-  void* moved = allocate_zeroed(new_bytes);
-  if (memory != nullptr) std::memcpy(moved, memory, std::min(old_bytes, new_bytes));
-  release(memory, old_bytes);
+Memory reallocate(Memory memory, std::size_t n_bytes) {
+  if (memory.data == nullptr) return allocate_zeroed(n_bytes);
+  const bool is_growing = n_bytes > memory.n_bytes;
+  if (!is_growing && kept_memory.is_on()) return memory;
+  Memory moved = is_growing ? kept_memory.take(n_bytes, true) : Memory{};
+  if (moved.data == nullptr && is_mapped(memory.n_bytes) && is_mapped(n_bytes)) {
+    return {remap(memory.data, memory.n_bytes, n_bytes), n_bytes};
+  }
+  const std::size_t n_copied = std::min(memory.n_bytes, n_bytes);
+  if (moved.data == nullptr) {
+    moved = allocate_zeroed(n_bytes);
+  } else {
+    std::memset(static_cast<std::byte*>(moved.data) + n_copied, 0, moved.n_bytes - n_copied);
+  }
+  std::memcpy(moved.data, memory.data, n_copied);
+  release(memory);
   return moved;
 }
 
-void release(void* memory, std::size_t n_bytes) noexcept {
-  if (memory == nullptr) return;
-  is_mapped(n_bytes) ? unmap(memory, n_bytes) : std::free(memory);
+void release(Memory memory) noexcept {
+  if (memory.data == nullptr || kept_memory.put(memory)) return;
+  is_mapped(memory.n_bytes) ? unmap(memory.data, memory.n_bytes) : std::free(memory.data);
 }
+
+void keep_released_memory(bool is_kept) noexcept { kept_memory.turn(is_kept); }
 
 bool can_map(std::size_t n_bytes) noexcept { return is_mappable(n_bytes); }
 

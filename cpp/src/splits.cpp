@@ -24,6 +24,28 @@ std::uint64_t transpose_bits(std::uint64_t x) {
 // What a bipartition of a box is named by; zero if one side is empty.
 std::uint64_t side_without_first_cell(std::uint64_t mask, std::uint64_t all) { return mask ^ (all & (0 - (mask & 1))); }
 
+// The sums over all subsets of each four cells, so that the sum over any subset takes a quarter of the additions.
+template <class T>
+void add_up_subsets(std::span<const Cell> box, const T* values, std::vector<T>& sums) {
+  for (std::size_t i = 0; i < (box.size() + 3) / 4 * 4; ++i) {
+    const std::size_t bit = std::size_t{1} << i % 4;
+    T* four = &sums[i / 4 * 16];
+    if (bit == 1) four[0] = T{};
+    const T added = i < box.size() ? values[box[i]] : T{};
+    for (std::size_t subset = 0; subset < bit; ++subset) {
+      four[bit + subset] = four[subset];
+      four[bit + subset] += added;
+    }
+  }
+}
+
+template <class T>
+T sum_over(std::uint64_t mask, std::size_t n_cells, const std::vector<T>& sums) {
+  T total{};
+  for (std::size_t i = 0; i < n_cells; i += 4) total += sums[i * 4 + (mask >> i & 15)];
+  return total;
+}
+
 void set_bits(std::uint64_t* words, std::size_t begin, std::size_t end) {
   while (begin < end) {
     const std::size_t n = std::min(end, (begin / 64 + 1) * 64) - begin;
@@ -133,7 +155,8 @@ SplitFinder::SplitFinder(const SplitRules& rules)
       seen_masks_(rules.n_cuts()),
       masks_(rules.n_words_ * 64),
       found_cuts_(rules.n_cuts() + 1),
-      subset_sums_(kMaxMaskCells / 4 * 16),
+      sums_(kMaxMaskCells / 4 * 16),
+      weights_(kMaxMaskCells / 4 * 16),
       bins_(rules.first_bin_.back()) {}
 
 void SplitFinder::find(std::span<const Cell> box, std::vector<Split>& splits) {
@@ -178,50 +201,30 @@ void SplitFinder::transpose_answers(std::span<const Cell> box) {
   }
 }
 
-// The sums over all subsets of each four cells, so that the sum over any subset takes a quarter of the additions.
-void SplitFinder::add_up_subsets(std::span<const Cell> box) {
-  n_fours_ = (box.size() + 3) / 4;
-  for (std::size_t i = 0; i < 4 * n_fours_; ++i) {
-    const std::size_t bit = std::size_t{1} << i % 4;
-    SubsetSum* sums = &subset_sums_[i / 4 * 16];
-    if (bit == 1) sums[0] = {};
-    const SubsetSum cell =
-        i < box.size() ? SubsetSum{rules_.fingerprints_[box[i]], rules_.cells_.weights[box[i]]} : SubsetSum{};
-    for (std::size_t subset = 0; subset < bit; ++subset) {
-      sums[bit + subset] = sums[subset];
-      sums[bit + subset].fingerprint += cell.fingerprint;
-      sums[bit + subset].weight += cell.weight;
-    }
-  }
-}
-
-SplitFinder::SubsetSum SplitFinder::sum_of(std::uint64_t mask) const {
-  SubsetSum total;
-  for (std::size_t four = 0; four < n_fours_; ++four) {
-    const SubsetSum& sum = subset_sums_[four * 16 + (mask >> 4 * four & 15)];
-    total.fingerprint += sum.fingerprint;
-    total.weight += sum.weight;
-  }
-  return total;
-}
-
-void SplitFinder::append(std::uint64_t mask, std::uint64_t all, const Test& test, std::vector<Split>& splits) const {
-  const SubsetSum left = sum_of(mask);
-  if (rules_.checks_leaf_weight_ && !is_allowed(left.weight, sum_of(all ^ mask).weight)) return;
-  const auto n_left = static_cast<std::uint32_t>(std::popcount(mask));
-  const auto n_right = static_cast<std::uint32_t>(std::popcount(all ^ mask));
-  splits.push_back({test, {n_left, n_right}, {left.fingerprint, total_ - left.fingerprint}});
-}
-
 void SplitFinder::find_by_masks(std::span<const Cell> box, std::vector<Split>& splits) {
   if (!is_splittable(box)) return;
   transpose_answers(box);
-  add_up_subsets(box);
-  const std::uint64_t all = ~std::uint64_t{0} >> (64 - box.size());
+  add_up_subsets<Fingerprint>(box, rules_.fingerprints_.data(), sums_);
+  if (rules_.checks_leaf_weight_) add_up_subsets<double>(box, rules_.cells_.weights, weights_);
+  const std::uint64_t all = all_cells(box.size());
   const std::size_t n_found = box.size() <= kMaxTinyBox ? list_cuts_of_tiny(all) : list_cuts(all);
-  for (std::size_t i = 0; i < n_found; ++i) {
-    append(masks_[found_cuts_[i]], all, test_of(found_cuts_[i]), splits);
+  for (std::size_t i = 0; i < n_found; ++i) append(found_cuts_[i], box.size(), splits);
+}
+
+// Written in place: a split that is put together elsewhere and copied waits for its own parts.
+void SplitFinder::append(std::size_t cut, std::size_t n_cells, std::vector<Split>& splits) const {
+  const std::uint64_t mask = masks_[cut];
+  if (rules_.checks_leaf_weight_) {
+    const std::uint64_t others = all_cells(n_cells) ^ mask;
+    if (!is_allowed(sum_over(mask, n_cells, weights_), sum_over(others, n_cells, weights_))) return;
   }
+  Split& split = splits.emplace_back();
+  split.test = test_of(cut);
+  split.mask = mask;
+  split.n_cells[0] = static_cast<std::uint32_t>(std::popcount(mask));
+  split.n_cells[1] = static_cast<std::uint32_t>(n_cells) - split.n_cells[0];
+  split.keys[0] = sum_over(mask, n_cells, sums_);
+  split.keys[1] = total_ - split.keys[0];
 }
 
 // The first of the following cuts with more cells below it ends at the next code that occurs.
@@ -318,7 +321,7 @@ void SplitFinder::append(std::span<const Cell> box, const Test& test, const BinS
   const Fingerprint right = total_ - left.sum;
   const std::uint32_t first_code = rules_.cells_.row(box.front())[test.feature];
   if (!seen_.insert(test.is_left(first_code) ? right : left.sum) || !is_allowed(left.weight, right_weight)) return;
-  splits.push_back({test, {left.n_cells, static_cast<std::uint32_t>(box.size()) - left.n_cells}, {left.sum, right}});
+  splits.push_back({test, {left.n_cells, static_cast<std::uint32_t>(box.size()) - left.n_cells}, {left.sum, right}, 0});
 }
 
 void SplitFinder::add_up_bins(std::span<const Cell> box) {

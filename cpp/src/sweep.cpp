@@ -33,9 +33,18 @@ void collect_terms(const Grammar& grammar, std::size_t begin, std::size_t end, T
   }
 }
 
+template <class Addition>
+void add_up(const Grammar& grammar, std::size_t begin, std::size_t end, Terms& terms, double* values) {
+  collect_terms(grammar, begin, end, terms);
+  Addition::reduce(terms);
+  double* place = values + grammar.stride * grammar.depths.begin(begin);
+  for (std::size_t i = 0; i < terms.values.size(); ++i) place[grammar.stride * i] = terms.values[i];
+}
+
 // The values of boxes at the rim need no others.
 template <class Addition>
 void add_up_fold(const Grammar& grammar, double* values, Workers& workers) {
+  if (grammar.fold == nullptr) return;
   std::vector<std::size_t> rim;
   for (std::size_t box = 0; box < grammar.graph.n_boxes(); ++box) {
     if (grammar.has_rim(box)) rim.push_back(box);
@@ -48,32 +57,60 @@ void add_up_fold(const Grammar& grammar, double* values, Workers& workers) {
   workers.run(rim.size(), [&](std::size_t i, std::size_t worker) {
     grammar.fold->find_cells(rim[i], cells[worker]);
     const double log_leaf = grammar.log_leaf == nullptr ? 0 : grammar.log_leaf[rim[i]];
-    values[grammar.depths.place(rim[i], depth)] = twigs[worker].value<Addition>(cells[worker], log_leaf);
+    const std::size_t place = grammar.stride * grammar.depths.place(rim[i], depth);
+    values[place] = twigs[worker].value<Addition>(cells[worker], log_leaf);
   });
 }
 
-}  // namespace
-
-// A child has fewer cells than its parent, so boxes of equal cell count do not need each other.
-template <class Addition>
-Array<double> sweep(const Grammar& given, Workers& workers) {
-  Array<double> values(given.depths.n_places());
-  Grammar grammar = given;
-  grammar.values = values.data();
-  if (grammar.fold != nullptr) add_up_fold<Addition>(grammar, values.data(), workers);
+// One value of each place for each addition, side by side. A child has fewer cells than its parent, so boxes of equal
+// cell count do not need each other.
+template <class... Additions>
+Array<double> sweep_side_by_side(const Grammar& given, Workers& workers) {
+  constexpr std::size_t n = sizeof...(Additions);
+  Array<double> values(n * given.depths.n_places());
+  const auto for_each_addition = [&]<class Visit>(const Visit& visit) {
+    Grammar grammar = given;
+    grammar.stride = n;
+    double* first = values.data();
+    ((grammar.values = first, visit.template operator()<Additions>(grammar, first++)), ...);
+  };
+  for_each_addition([&]<class Addition>(const Grammar& grammar, double* first) {
+    add_up_fold<Addition>(grammar, first, workers);
+  });
   std::vector<Terms> terms(workers.size());
-  grammar.graph.for_each_size_upward([&](std::size_t first, std::size_t last) {
+  given.graph.for_each_size_upward([&](std::size_t first, std::size_t last) {
     workers.run_ranges(first, last, kGrain, [&](std::size_t begin, std::size_t end, std::size_t worker) {
       for (std::size_t box = begin; box < end; box += kTogether) {
-        collect_terms(grammar, box, std::min(box + kTogether, end), terms[worker]);
-        Addition::reduce(terms[worker], values.data() + grammar.depths.begin(box));
+        for_each_addition([&]<class Addition>(const Grammar& grammar, double* first_value) {
+          add_up<Addition>(grammar, box, std::min(box + kTogether, end), terms[worker], first_value);
+        });
       }
     });
   });
   return values;
 }
 
+}  // namespace
+
+template <class Addition>
+Array<double> sweep(const Grammar& grammar, Workers& workers) {
+  return sweep_side_by_side<Addition>(grammar, workers);
+}
+
 template Array<double> sweep<LogSum>(const Grammar&, Workers&);
 template Array<double> sweep<Maximum>(const Grammar&, Workers&);
+
+SumsAndMaxima sweep_both(const Grammar& grammar, Workers& workers) {
+  const Array<double> values = sweep_side_by_side<LogSum, Maximum>(grammar, workers);
+  const std::size_t n = grammar.depths.n_places();
+  SumsAndMaxima both{Array<double>(n), Array<double>(n)};
+  workers.run_ranges(0, n, kGrain, [&](std::size_t begin, std::size_t end, std::size_t) {
+    for (std::size_t place = begin; place < end; ++place) {
+      both.log_sums[place] = values[2 * place];
+      both.maxima[place] = values[2 * place + 1];
+    }
+  });
+  return both;
+}
 
 }  // namespace bcart

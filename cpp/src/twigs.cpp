@@ -53,11 +53,10 @@ double Twigs::value(std::span<const Cell> box, double log_leaf) {
     terms_.log_terms.push_back(child_values_[2 * i] + child_values_[2 * i + 1] + log_split);
   }
   terms_.ends.push_back(terms_.log_terms.size());
-  double result = 0;
-  Addition::reduce(terms_, &result);
+  Addition::reduce(terms_);
   terms_.ends.clear();
   terms_.log_terms.clear();
-  return result;
+  return terms_.values[0];
 }
 
 // Only features that some split of the box looks at take part.
@@ -265,9 +264,8 @@ void Twigs::follow(const Table& child, std::size_t place) {
 
 template <class Addition>
 void Twigs::reduce_terms() {
-  reduced_.resize(places_.size());
-  Addition::reduce(terms_, reduced_.data());
-  for (std::size_t i = 0; i < places_.size(); ++i) child_values_[places_[i]] = reduced_[i];
+  Addition::reduce(terms_);
+  for (std::size_t i = 0; i < places_.size(); ++i) child_values_[places_[i]] = terms_.values[i];
   terms_.ends.clear();
   terms_.log_terms.clear();
   places_.clear();

@@ -64,6 +64,9 @@ class Engine {
     log_leaf_ = std::move(log_leaf);
     sums_ = sweep<LogSum>(grammar(nullptr), workers);
     maxima_ = sweep<Maximum>(grammar(nullptr), workers);
+    const SumsAndMaxima both = sweep_both(grammar(nullptr), workers);
+    CHECK(same_bytes(both.log_sums, sums_));
+    CHECK(same_bytes(both.maxima, maxima_));
   }
   void set_leaves(const LeafModel& leaf) {
     leaf_ = &leaf;

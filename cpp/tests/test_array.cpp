@@ -53,6 +53,40 @@ TEST(moving_takes_the_values_along) {
   CHECK_EQUAL(third[2], 7);
 }
 
+#if defined(__linux__)
+TEST(memory_that_was_kept_is_used_again_and_is_zero) {
+  constexpr std::size_t kLarge = std::size_t{1} << 23;
+  keep_released_memory(true);
+  const std::uint32_t* place = nullptr;
+  {
+    Array<std::uint32_t> array(kLarge);
+    place = array.data();
+    for (std::size_t i = 0; i < kLarge; ++i) array[i] = 1;
+  }
+  {
+    Array<std::uint32_t> array(kLarge - 5);
+    CHECK(array.data() == place);
+    std::uint32_t sum = 0;
+    for (const std::uint32_t value : array) sum += value;
+    CHECK_EQUAL(sum, 0U);
+  }
+  {
+    Array<std::uint32_t> array(3);  // grows into it
+    array[2] = 7;
+    array.resize(kLarge / 2 + 1);
+    CHECK(array.data() == place);
+    CHECK_EQUAL(array[2], 7U);
+    CHECK_EQUAL(array[3], 0U);
+    CHECK_EQUAL(array[kLarge / 2], 0U);
+    array.shrink_to_fit();
+    array.resize(2 * kLarge);  // and beyond it
+    CHECK_EQUAL(array[2], 7U);
+    CHECK_EQUAL(array[2 * kLarge - 1], 0U);
+  }
+  keep_released_memory(false);
+}
+#endif
+
 TEST(what_no_machine_has_is_refused) {
   Array<std::uint64_t> array(2);
   array[1] = 5;

@@ -11,11 +11,24 @@ Fingerprint fingerprint_of(const std::vector<Cell>& box, const std::vector<Finge
   return sum;
 }
 
+// The left cells of a split as bits; zero for boxes that have more cells than a word has bits.
+std::uint64_t mask_of(const PlainSplit& split) {
+  std::vector<Cell> box = split.left;
+  box.insert(box.end(), split.right.begin(), split.right.end());
+  std::sort(box.begin(), box.end());
+  std::uint64_t mask = 0;
+  for (std::size_t i = 0; i < box.size() && box.size() <= 64; ++i) {
+    mask |= std::uint64_t{std::binary_search(split.left.begin(), split.left.end(), box[i])} << i;
+  }
+  return mask;
+}
+
 void check_same(const std::vector<Split>& found, const std::vector<PlainSplit>& expected,
                 const std::vector<Fingerprint>& words) {
   CHECK_EQUAL(found.size(), expected.size());
   for (std::size_t i = 0; i < std::min(found.size(), expected.size()); ++i) {
     CHECK(found[i].test == expected[i].test);
+    CHECK(found[i].mask == 0 || found[i].mask == mask_of(expected[i]));
     CHECK_EQUAL(found[i].n_cells[0], expected[i].left.size());
     CHECK_EQUAL(found[i].n_cells[1], expected[i].right.size());
     CHECK(found[i].keys[0] == fingerprint_of(expected[i].left, words));
@@ -44,6 +57,7 @@ void check_boxes(std::mt19937_64& random, const Problem& problem, const Family& 
     finder.find_by_masks(box, by_masks);
     finder.find_by_bins(box, by_bins);
     check_same(by_masks, expected, words);
+    for (const Split& split : by_masks) CHECK(split.mask != 0);
     check_same(by_bins, expected, words);
     CHECK(expected.size() <= rules.max_splits(box.size()));
   }

@@ -8,6 +8,8 @@ import numpy
 from numpy.typing import NDArray
 
 
+def keep_released_memory(is_kept: bool) -> None: ...
+
 class Kind(enum.Enum):
     NUMERIC = 0
 
@@ -158,6 +160,8 @@ class Depths:
 def sweep_log_sum(graph: Graph, depths: Depths, prior: TreePrior, fold: Fold | None, leaf: LeafModel | None, log_leaf: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, n_workers: int) -> Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', writable=False)]: ...
 
 def sweep_maximum(graph: Graph, depths: Depths, prior: TreePrior, fold: Fold | None, leaf: LeafModel | None, log_leaf: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, n_workers: int) -> Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', writable=False)]: ...
+
+def sweep_both(graph: Graph, depths: Depths, prior: TreePrior, fold: Fold | None, leaf: LeafModel, log_leaf: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], n_workers: int) -> tuple[Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', writable=False)], Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', writable=False)]]: ...
 
 class Grammar:
     def __init__(self, graph: Graph, depths: Depths, prior: TreePrior, fold: Fold | None, leaf: LeafModel, log_leaf: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], values: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None: ...

@@ -131,7 +131,8 @@ class Posterior:
     @within_memory()
     def map_tree(self) -> Tree:
         """Return the most probable tree; of equals the one that stops first, then splits on the first feature."""
-        return next(self._tree_maker.trees(self._native_grammar("map").derive_best()))
+        derivations = self._native_grammar("map").derive_best()
+        return next(self._tree_maker.trees(derivations))
 
     @within_memory()
     def sample(self, n: int, random_state: RandomState = None) -> list[Tree]:
@@ -280,9 +281,7 @@ class Posterior:
             raise InvalidModelError("give either a prior or log_phi")
         given = log_phi if prior is None else prior
         if not isinstance(given, TreePrior | Real):
-            raise InvalidModelError(
-                f"prior={given!r} must be a TreePrior, such as DepthDecayPrior(), or log_phi a number"
-            )
+            raise InvalidModelError(f"prior={given!r} must be a TreePrior, as DepthDecayPrior(), or log_phi a number")
         new = given if isinstance(given, TreePrior) else LeafCountPrior(float(given))
         is_alike = new.core.depends_on_depth == self.prior.core.depends_on_depth
         return self._with({"_log_leaf", "_routing", "log_n_trees"} | ({"_depths"} if is_alike else set()), prior=new)
@@ -313,7 +312,7 @@ class Posterior:
 
     @cached_property
     def _depths(self) -> _core.Depths:
-        return self._depths_for(self.prior)
+        return _core.Depths(self.graph.core, self.prior.core, self._n_workers)
 
     @cached_property
     def _sums(self) -> FloatArray:
@@ -322,8 +321,11 @@ class Posterior:
 
     @cached_property
     def _maxima(self) -> FloatArray:
-        self._make_room(self._depths.n_places)
-        return np.asarray(_core.sweep_maximum(*self._parts, self._log_leaf, self._n_workers))
+        if "_sums" in self.__dict__ or 4 * 8 * self._depths.n_places > self._room:
+            self._make_room(self._depths.n_places)
+            return np.asarray(_core.sweep_maximum(*self._parts, self._log_leaf, self._n_workers))
+        self._sums, maxima = map(np.asarray, _core.sweep_both(*self._parts, self._log_leaf, self._n_workers))
+        return maxima
 
     @property
     def _parts(self) -> tuple[_core.Graph, _core.Depths, _core.TreePrior, _core.Fold | None, _core.LeafModel]:
@@ -337,12 +339,9 @@ class Posterior:
     def _routing(self) -> Routing:
         return Routing(self.grid, self.graph.tests)
 
-    def _depths_for(self, prior: TreePrior) -> _core.Depths:
-        return _core.Depths(self.graph.core, prior.core, self._n_workers)
-
     def _log_sum_over_trees(self, prior: TreePrior) -> float:
         is_alike = prior.core.depends_on_depth == self.prior.core.depends_on_depth
-        depths = self._depths if is_alike else self._depths_for(prior)
+        depths = self._depths if is_alike else _core.Depths(self.graph.core, prior.core, self._n_workers)
         parts = self.graph.core, depths, prior.core, self.graph.fold, None, None
         return float(_core.sweep_log_sum(*parts, self._n_workers)[0])
 

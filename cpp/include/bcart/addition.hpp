@@ -13,14 +13,15 @@ namespace bcart {
 struct alignas(kCacheLine) Terms {
   std::vector<std::size_t> ends;  // of each box, in log_terms
   std::vector<double> log_terms;
+  std::vector<double> values;  // of each box
 };
 
 // What (+) means; a product is a sum of logarithms for both. `reduce` writes one value for each of the boxes.
 struct LogSum {
-  static void reduce(Terms& terms, double* values);
+  static void reduce(Terms& terms);
 };
 struct Maximum {
-  static void reduce(Terms& terms, double* values);
+  static void reduce(Terms& terms);
 };
 
 }  // namespace bcart

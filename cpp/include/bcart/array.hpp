@@ -26,7 +26,7 @@ class Array {
     swap(other);
     return *this;
   }
-  ~Array() { release(data_, capacity_ * sizeof(T)); }
+  ~Array() { release(memory()); }
 
   std::size_t size() const { return size_; }
   T* data() { return data_; }
@@ -37,10 +37,10 @@ class Array {
   const T* end() const { return data_ + size_; }
 
   void resize(std::size_t size) {
-    if (size > capacity_) reserve_exactly(std::max(size, size_ + size_ / 4));
+    if (size > capacity_) reserve(std::max(size, size_ + size_ / 4));
     size_ = size;
   }
-  void shrink_to_fit() { reserve_exactly(size_); }
+  void shrink_to_fit() { reserve(size_); }
 
  private:
   void swap(Array& other) noexcept {
@@ -48,11 +48,13 @@ class Array {
     std::swap(size_, other.size_);
     std::swap(capacity_, other.capacity_);
   }
-  void reserve_exactly(std::size_t capacity) {
+  void reserve(std::size_t capacity) {
     if (capacity > std::numeric_limits<std::size_t>::max() / sizeof(T)) throw std::bad_alloc();
-    data_ = static_cast<T*>(reallocate(data_, capacity_ * sizeof(T), capacity * sizeof(T)));
-    capacity_ = capacity;
+    const Memory moved = reallocate(memory(), capacity * sizeof(T));
+    data_ = static_cast<T*>(moved.data);
+    capacity_ = moved.n_bytes / sizeof(T);
   }
+  Memory memory() const { return {data_, capacity_ * sizeof(T)}; }
 
   T* data_ = nullptr;
   std::size_t size_ = 0;

@@ -38,6 +38,7 @@ struct Chunk {
   std::vector<Split> splits;
   std::vector<BoxId> ids;         // of each child: an id, or kPending and the position of its first sight
   std::vector<BoxId*> new_slots;  // of each first sight: the table entry that waits for its id
+  std::vector<std::uint8_t> shards;  // of each child
   std::vector<std::uint32_t> children_by_shard;
   std::vector<Fingerprint> keys_by_shard;
   std::array<std::uint32_t, kShards + 1> shard_ends{};
@@ -54,7 +55,6 @@ struct Chunk {
   std::size_t n_children() const { return 2 * splits.size(); }
   const Fingerprint& key(std::size_t child) const { return splits[child / 2].keys[child % 2]; }
   std::uint32_t n_cells(std::size_t child) const { return splits[child / 2].n_cells[child % 2]; }
-  std::size_t shard(std::size_t child) const;
   bool is_first_sight(std::size_t child) const { return ids[child] == (kPending | (first_position + child)); }
 };
 
@@ -72,10 +72,9 @@ class Batch {
   std::size_t n_children() const { return n_children_; }
 
  private:
-  class ShardCursor;
-
   void list_splits(Chunk& chunk, std::size_t worker);
   void look_up(std::size_t shard);
+  void look_up(Chunk& chunk, std::size_t shard);
 
   const SplitRules& rules_;
   Workers& workers_;

@@ -21,6 +21,7 @@ struct Grammar {
   const double* values;             // of each place: the logarithm of a box's sum or maximum over its trees
   const Fold* fold = nullptr;       // of a folded graph
   const LeafModel* leaf = nullptr;  // for the boxes in the fold; null if every leaf counts 1
+  std::size_t stride = 1;           // from one place to the next, in values
 
   // At the rim of a folded graph the trees of a box go on in the fold, and its rules are not listed here.
   bool is_rim(std::size_t depth) const { return fold != nullptr && graph.last_depth() == depth; }
@@ -32,7 +33,7 @@ struct Grammar {
   std::size_t n_splits(std::size_t box, std::size_t depth) const {
     return graph.last_depth() == depth ? 0 : graph.n_splits_of[box];
   }
-  double value(std::size_t box, std::size_t depth) const { return values[depths.place(box, depth)]; }
+  double value(std::size_t box, std::size_t depth) const { return values[stride * depths.place(box, depth)]; }
   double log_stop(std::size_t box, std::size_t depth) const {
     return (log_leaf == nullptr ? 0.0 : log_leaf[box]) + prior.log_stop(depth, n_splits(box, depth));
   }
@@ -58,7 +59,7 @@ struct Grammar {
     log_terms.resize(log_terms.size() + n);
     double* term = log_terms.data() + log_terms.size() - n;
     if (depths.is_flat()) {
-      for (std::size_t i = 0; i < n; ++i) term[i] = values[left[i]] + values[right[i]] + log_split;
+      for (std::size_t i = 0; i < n; ++i) term[i] = values[stride * left[i]] + values[stride * right[i]] + log_split;
     } else {
       for (std::size_t i = 0; i < n; ++i) term[i] = value(left[i], depth + 1) + value(right[i], depth + 1) + log_split;
     }

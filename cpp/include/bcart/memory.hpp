@@ -8,14 +8,25 @@ namespace bcart {
 // Types that one worker writes to and others do not are aligned to it, so that they share no line.
 inline constexpr std::size_t kCacheLine = 64;
 
+// So many bytes, or more than were asked for.
+struct Memory {
+  void* data = nullptr;
+  std::size_t n_bytes = 0;
+};
+
 // Zeroed and aligned to a cache line; large ones in large pages, since random reads over gigabytes would otherwise
 // spend much of their time in page-table walks. Untouched memory costs nothing. Throws std::bad_alloc.
-void* allocate_zeroed(std::size_t n_bytes);
+Memory allocate_zeroed(std::size_t n_bytes);
 
 // Moves page tables instead of bytes where the system can. What was never written is zero.
-void* reallocate(void* memory, std::size_t old_bytes, std::size_t new_bytes);
+Memory reallocate(Memory memory, std::size_t n_bytes);
 
-void release(void* memory, std::size_t n_bytes) noexcept;
+void release(Memory memory) noexcept;
+
+// From now on, or no longer, large memory that is released stays with the process and is handed out again, since the
+// system may take longer to give new pages than it takes to fill them. What is kept goes back to it with the last
+// `keep_released_memory(false)`.
+void keep_released_memory(bool is_kept) noexcept;
 
 // Tells whether the process may have so many more bytes of addresses, now.
 bool can_map(std::size_t n_bytes) noexcept;

@@ -17,6 +17,7 @@ struct Split {
   Test test;
   std::uint32_t n_cells[2] = {0, 0};  // of the left and of the right child
   Fingerprint keys[2];
+  std::uint64_t mask = 0;  // of a box of up to 64 cells, one bit each: those that go left; zero if not known
 };
 
 // The bipartitions of one box met so far, each named by its side without the box's first cell: by the fingerprint of
@@ -103,10 +104,6 @@ class SplitFinder {
   void find_by_bins(std::span<const Cell> box, std::vector<Split>& splits);
 
  private:
-  struct SubsetSum {
-    Fingerprint fingerprint;
-    double weight = 0;
-  };
   struct BinSum {
     Fingerprint sum;
     double weight = 0;
@@ -117,13 +114,11 @@ class SplitFinder {
   bool is_splittable(std::span<const Cell> box);
   void transpose_answers(std::span<const Cell> box);
   bool is_allowed(double left_weight, double right_weight) const;
-  SubsetSum sum_of(std::uint64_t mask) const;
   void add_up_bins(std::span<const Cell> box);
-  void add_up_subsets(std::span<const Cell> box);
   std::size_t list_cuts_of_tiny(std::uint64_t all);
   std::size_t list_cuts(std::uint64_t all);
   Test test_of(std::size_t cut) const;
-  void append(std::uint64_t mask, std::uint64_t all, const Test& test, std::vector<Split>& splits) const;
+  void append(std::size_t cut, std::size_t n_cells, std::vector<Split>& splits) const;
   void list_gaps(std::span<const Cell> box, std::uint32_t feature, Form form, std::vector<Split>& splits);
   void list_codes(std::span<const Cell> box, std::uint32_t feature, std::vector<Split>& splits);
   void append(std::span<const Cell> box, const Test& test, const BinSum& left, double right_weight,
@@ -135,8 +130,8 @@ class SplitFinder {
   Fingerprint total_;
   std::vector<std::uint64_t> masks_;  // of each cut: the cells of the box that are below it
   std::vector<std::size_t> found_cuts_;
-  std::size_t n_fours_ = 0;             // of cells
-  std::vector<SubsetSum> subset_sums_;  // 16 for each four cells
+  std::vector<Fingerprint> sums_;  // over the 16 subsets of each four cells, as the next
+  std::vector<double> weights_;
   std::vector<BinSum> bins_;            // per feature and code, zero between boxes
 };
 

@@ -15,4 +15,12 @@ Array<double> sweep(const Grammar& grammar, Workers& workers);
 extern template Array<double> sweep<LogSum>(const Grammar&, Workers&);
 extern template Array<double> sweep<Maximum>(const Grammar&, Workers&);
 
+struct SumsAndMaxima {
+  Array<double> log_sums;
+  Array<double> maxima;
+};
+
+// Both in the time of one: what takes time is to reach the children of a box, not to add them up.
+SumsAndMaxima sweep_both(const Grammar& grammar, Workers& workers);
+
 }  // namespace bcart

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -45,6 +46,12 @@ inline void select_cells(const Cells& cells, std::span<const Cell> box, const Te
     selected += (cells.row(cell)[test.feature] - first <= span) == is_left ? 1 : 0;
   }
 }
+
+// The same for a box of up to 64 cells, each with a bit of the mask; writes no more than it selects.
+inline void select_cells(std::span<const Cell> box, std::uint64_t mask, Cell* selected) {
+  for (; mask != 0; mask &= mask - 1) *selected++ = box[static_cast<std::size_t>(std::countr_zero(mask))];
+}
+inline std::uint64_t all_cells(std::size_t n_cells) { return ~std::uint64_t{0} >> (64 - n_cells); }
 
 // A one-to-one map between tests and 0, 1, ..., size() - 1, so that most problems need two bytes for a test.
 class TestNumbers {

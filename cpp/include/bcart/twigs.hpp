@@ -108,7 +108,6 @@ class Twigs {
   std::vector<double> log_leaves_;
   Terms terms_;
   std::vector<std::size_t> places_;  // where the values of the terms belong
-  std::vector<double> reduced_;
   std::vector<double> child_values_;  // of the sides of each split: left, right, left, ...
 };
 

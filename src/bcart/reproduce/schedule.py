@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import cache
 from itertools import islice
 
 from joblib import Parallel, delayed
-from joblib.externals.loky import get_reusable_executor
-from joblib.externals.loky.process_executor import TerminatedWorkerError
+from joblib.externals.loky import get_reusable_executor, process_executor
 from sklearn.model_selection import StratifiedKFold
 
+from bcart import _core
 from bcart.errors import MemoryBudgetError
 from bcart.limits import Limits
 from bcart.reproduce.binning import Binning, before_folds
@@ -124,10 +126,9 @@ def _finished(folds: Sequence[Fold], n_jobs: int) -> Iterator[tuple[float, list[
     pool = Parallel(n_jobs, backend="loky", batch_size=1, return_as="generator_unordered")
     try:
         with warnings.catch_warnings():
-            # A worker that holds much memory is replaced by a new one, which is all right.
-            warnings.filterwarnings("ignore", "A worker stopped while some jobs", UserWarning)
+            warnings.filterwarnings("ignore", "A worker stopped while some jobs", UserWarning)  # another is started
             yield from pool(delayed(_run_in_worker)(fold, os.getpid()) for fold in folds)
-    except TerminatedWorkerError:
+    except process_executor.TerminatedWorkerError:
         raise MemoryBudgetError(
             "a process that ran a fold was ended from outside, as systems do when memory runs out; run fewer at once "
             "(n_jobs=1, --n-jobs 1), or close what else takes memory"
@@ -139,5 +140,16 @@ def _finished(folds: Sequence[Fold], n_jobs: int) -> Iterator[tuple[float, list[
 
 def _run_in_worker(fold: Fold, parent: int) -> tuple[float, list[Result]]:
     if os.getpid() != parent:
-        signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent ends its workers, without a word from each
+        _settle_in()
     return fold.seconds, run_fold(fold)
+
+
+@cache
+def _settle_in() -> None:
+    """Make the process of a worker ready for its first fold and all others.
+
+    It keeps the memory of a fold for the next one, which loky must not take for a leak, or it would end the worker.
+    """
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent ends its workers, without a word from each
+    _core.keep_released_memory(True)
+    process_executor._MAX_MEMORY_LEAK_SIZE = sys.maxsize
