@@ -18,16 +18,12 @@ std::uint8_t shard_of(std::uint32_t n_cells, const Fingerprint& key) {
 
 void sort_by_shard(Chunk& chunk) {
   const std::size_t n = chunk.n_children();
-  chunk.shards.resize(n);
   chunk.children_by_shard.resize(n);
   chunk.keys_by_shard.resize(n);
   chunk.ids.resize(n);
   chunk.new_slots.resize(n);
   std::array<std::uint32_t, kShards + 1> next{};
-  for (std::size_t child = 0; child < n; ++child) {
-    chunk.shards[child] = shard_of(chunk.n_cells(child), chunk.key(child));
-    ++next[chunk.shards[child] + 1];
-  }
+  for (const std::uint8_t shard : chunk.shards) ++next[shard + 1];
   std::partial_sum(next.begin(), next.end(), next.begin());
   chunk.shard_ends = next;
   for (std::uint32_t child = 0; child < n; ++child) {
@@ -74,10 +70,14 @@ void Batch::find_children() {
 void Batch::list_splits(Chunk& chunk, std::size_t worker) {
   chunk.n_splits.clear();
   chunk.splits.clear();
+  chunk.shards.clear();
   for (std::size_t box = chunk.first_box; box < chunk.last_box; ++box) {
     const std::size_t n_before = chunk.splits.size();
     finders_[worker].find(chunk.block->box(box), chunk.splits);
     chunk.n_splits.push_back(static_cast<std::uint32_t>(chunk.splits.size() - n_before));
+    for (std::size_t child = 2 * n_before; child < chunk.n_children(); ++child) {
+      chunk.shards.push_back(shard_of(chunk.n_cells(child), chunk.key(child)));
+    }
     if (chunk.block->box(box).size() > kLargeBox) workers_.checkpoint(worker);
   }
   sort_by_shard(chunk);

@@ -8,7 +8,7 @@ namespace bcart {
 namespace {
 
 constexpr std::size_t kGrain = 1024;   // boxes for one thread to take
-constexpr std::size_t kTogether = 32;  // boxes whose terms are worked on together
+constexpr std::size_t kTogether = 16;  // boxes whose terms are worked on together
 constexpr std::size_t kLookAhead = 16;
 
 void prefetch_splits(const Graph& graph, std::size_t box) {
@@ -74,9 +74,8 @@ Array<double> sweep_side_by_side(const Grammar& given, Workers& workers) {
     double* first = values.data();
     ((grammar.values = first, visit.template operator()<Additions>(grammar, first++)), ...);
   };
-  for_each_addition([&]<class Addition>(const Grammar& grammar, double* first) {
-    add_up_fold<Addition>(grammar, first, workers);
-  });
+  for_each_addition(
+      [&]<class Addition>(const Grammar& grammar, double* first) { add_up_fold<Addition>(grammar, first, workers); });
   std::vector<Terms> terms(workers.size());
   given.graph.for_each_size_upward([&](std::size_t first, std::size_t last) {
     workers.run_ranges(first, last, kGrain, [&](std::size_t begin, std::size_t end, std::size_t worker) {

@@ -36,8 +36,8 @@ struct Chunk {
   std::size_t last_box = 0;
   std::vector<std::uint32_t> n_splits;  // of each box
   std::vector<Split> splits;
-  std::vector<BoxId> ids;         // of each child: an id, or kPending and the position of its first sight
-  std::vector<BoxId*> new_slots;  // of each first sight: the table entry that waits for its id
+  std::vector<BoxId> ids;            // of each child: an id, or kPending and the position of its first sight
+  std::vector<BoxId*> new_slots;     // of each first sight: the table entry that waits for its id
   std::vector<std::uint8_t> shards;  // of each child
   std::vector<std::uint32_t> children_by_shard;
   std::vector<Fingerprint> keys_by_shard;

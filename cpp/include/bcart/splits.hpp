@@ -132,7 +132,7 @@ class SplitFinder {
   std::vector<std::size_t> found_cuts_;
   std::vector<Fingerprint> sums_;  // over the 16 subsets of each four cells, as the next
   std::vector<double> weights_;
-  std::vector<BinSum> bins_;            // per feature and code, zero between boxes
+  std::vector<BinSum> bins_;  // per feature and code, zero between boxes
 };
 
 }  // namespace bcart

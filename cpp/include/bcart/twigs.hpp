@@ -107,7 +107,7 @@ class Twigs {
   std::vector<double> statistics_;  // of the sides of a child's splits: left, right, left, ...
   std::vector<double> log_leaves_;
   Terms terms_;
-  std::vector<std::size_t> places_;  // where the values of the terms belong
+  std::vector<std::size_t> places_;   // where the values of the terms belong
   std::vector<double> child_values_;  // of the sides of each split: left, right, left, ...
 };
 
