@@ -94,7 +94,7 @@ class KeptMemory {
     return true;
   }
 
-  // Arrays that grow get the largest, since they will need it; others one that fits.
+  // What grows step by step gets the largest, since it will need it; all else what fits.
   Memory take(std::size_t n_bytes, bool is_growing) noexcept {
     if (!is_on() || n_bytes < kManyLargePages * kLargePage) return {};
     const std::lock_guard lock(mutex_);
@@ -130,7 +130,7 @@ Memory reallocate(Memory memory, std::size_t n_bytes) {
   if (memory.data == nullptr) return allocate_zeroed(n_bytes);
   const bool is_growing = n_bytes > memory.n_bytes;
   if (!is_growing && kept_memory.is_on()) return memory;
-  Memory moved = is_growing ? kept_memory.take(n_bytes, true) : Memory{};
+  Memory moved = is_growing ? kept_memory.take(n_bytes, n_bytes / 2 < memory.n_bytes) : Memory{};
   if (moved.data == nullptr && is_mapped(memory.n_bytes) && is_mapped(n_bytes)) {
     return {remap(memory.data, memory.n_bytes, n_bytes), n_bytes};
   }
