@@ -20,7 +20,9 @@ namespace bcart {
 namespace {
 
 constexpr std::size_t kLargePage = std::size_t{1} << 21;
-constexpr std::size_t kManyLargePages = 8;  // from here on, the unused part of the last is small
+
+// From eight pages on, the unused part of the last is small.
+bool is_large(std::size_t n_bytes) { return n_bytes >= 8 * kLargePage; }
 
 std::size_t round_up(std::size_t n_bytes, std::size_t unit) {
   if (n_bytes > std::numeric_limits<std::size_t>::max() - unit) throw std::bad_alloc();
@@ -40,7 +42,7 @@ bool is_mapped(std::size_t n_bytes) { return n_bytes >= kLargePage; }
 
 void* checked_mapping(void* memory, std::size_t n_bytes) {
   if (memory == MAP_FAILED) throw std::bad_alloc();
-  madvise(memory, n_bytes, n_bytes >= kManyLargePages * kLargePage ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
+  madvise(memory, n_bytes, is_large(n_bytes) ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
   return memory;
 }
 
@@ -87,16 +89,15 @@ class KeptMemory {
   bool is_on() const noexcept { return n_keepers_ > 0; }
 
   bool put(Memory memory) noexcept {
-    if (!is_on() || memory.n_bytes < kManyLargePages * kLargePage) return false;
     const std::lock_guard lock(mutex_);
-    if (n_kept_ == kept_.size()) return false;
+    if (!is_on() || !is_large(memory.n_bytes) || n_kept_ == kept_.size()) return false;
     kept_[n_kept_++] = {memory.data, (memory.n_bytes + kLargePage - 1) / kLargePage * kLargePage};
     return true;
   }
 
   // What grows step by step gets the largest, since it will need it; all else what fits.
   Memory take(std::size_t n_bytes, bool is_growing) noexcept {
-    if (!is_on() || n_bytes < kManyLargePages * kLargePage) return {};
+    if (!is_on() || !is_large(n_bytes)) return {};
     const std::lock_guard lock(mutex_);
     const std::size_t most = is_growing ? std::numeric_limits<std::size_t>::max() : 2 * n_bytes;
     Memory* best = nullptr;
@@ -146,8 +147,11 @@ Memory reallocate(Memory memory, std::size_t n_bytes) {
 }
 
 void release(Memory memory) noexcept {
-  if (memory.data == nullptr || kept_memory.put(memory)) return;
-  is_mapped(memory.n_bytes) ? unmap(memory.data, memory.n_bytes) : std::free(memory.data);
+  if (!is_mapped(memory.n_bytes)) {
+    std::free(memory.data);
+  } else if (!kept_memory.put(memory)) {
+    unmap(memory.data, memory.n_bytes);
+  }
 }
 
 void keep_released_memory(bool is_kept) noexcept { kept_memory.turn(is_kept); }

@@ -321,10 +321,11 @@ class Posterior:
 
     @cached_property
     def _maxima(self) -> FloatArray:
+        parts = *self._parts, self._log_leaf, self._n_workers
         if "_sums" in self.__dict__ or 4 * 8 * self._depths.n_places > self._room:
             self._make_room(self._depths.n_places)
-            return np.asarray(_core.sweep_maximum(*self._parts, self._log_leaf, self._n_workers))
-        self._sums, maxima = map(np.asarray, _core.sweep_both(*self._parts, self._log_leaf, self._n_workers))
+            return np.asarray(_core.sweep_maximum(*parts))
+        self._sums, maxima = map(np.asarray, _core.sweep_both(*parts))
         return maxima
 
     @property
