@@ -316,6 +316,9 @@ void Builder::place_chunks() {
   progress_.n_splits = n_splits;
   progress_.n_expanded = n_expanded_ - first_of_layer_;
   progress_.n_bytes = n_bytes(n_boxes, n_splits, n_next_cells_);
+  graph_.n_boxes_found = n_boxes;
+  graph_.n_splits_found = n_splits;
+  graph_.n_boxes_tried = n_expanded_;
   if (progress_.n_bytes > limits_.max_bytes) throw BytesExceeded();
   graph_.n_bytes_counted = std::max(graph_.n_bytes_counted, progress_.n_bytes);
   if (n_boxes > kMaxBoxes) throw std::bad_alloc();

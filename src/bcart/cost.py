@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import count
 from typing import Any
@@ -29,7 +29,7 @@ _PROBES = 7  # at most: each has half the cells of the one before
 _NO_GROWTH = 0.004  # of the logarithm to base 2 of the number of boxes: there are no deeper trees worth speaking of
 _MOST_LEVELS = 64
 _MOST_CLASSES = 100
-_LARGE_BOX = 64  # cells
+_BEYOND_THE_CACHE = 1.4  # a large graph takes so many times as long as the probes tell: it waits for memory
 _BYTES_BESIDES = 72  # of each box, as in the core
 _SECONDS_A_PAIR = 1e-7  # of splits in the fold
 
@@ -123,6 +123,9 @@ class _Probe:
     cells: list[int]
     splits: list[int]
     is_complete: bool
+    n_boxes_found: int  # with those of a layer that was not finished, as the next
+    n_splits_found: int
+    share_tried: float  # of the boxes of the last layer
     seconds: float
 
     @classmethod
@@ -133,7 +136,16 @@ class _Probe:
         boxes, cells_in = (np.diff(counts, prepend=0).tolist() for counts in (core.n_boxes_to, core.n_cells_to))
         splits = np.diff(core.n_splits_to).tolist()
         is_complete = core.ending in (_core.Ending.COMPLETE, _core.Ending.MAX_DEPTH)
-        return cls(cells.n_cells, boxes, cells_in, splits, is_complete, seconds)
+        n_tried = core.n_boxes_tried - sum(boxes[: len(splits)])
+        share_tried = n_tried / max(1, boxes[len(splits)]) if len(boxes) > len(splits) else 0.0
+        found = core.n_boxes_found, core.n_splits_found, share_tried
+        return cls(cells.n_cells, boxes, cells_in, splits, is_complete, *found, seconds)
+
+    @property
+    def n_cells_read(self) -> float:
+        """Cells of the boxes whose splits were listed."""
+        n_layers = len(self.splits)
+        return sum(self.cells[:n_layers]) + self.share_tried * sum(self.cells[n_layers : n_layers + 1])
 
 
 def estimate_cost(
@@ -250,7 +262,7 @@ class _Layers:
             (a + b for a, b in zip(self.cells[: depth + 1], [*self.cells[1:depth], 0.0], strict=False)), default=0
         )
         a_box = 16 + 8 * cells.statistics.shape[1] + _BYTES_BESIDES
-        seconds = rate.a_split * splits + rate.a_cell * _cells_of_large_boxes(self.cells[:depth], self.boxes)
+        seconds = rate.a_split * splits + rate.a_box * boxes + rate.a_cell * sum(self.cells[:depth])
         is_known = depth < self.n_known or self.is_complete
         return Cost(depth, _whole(boxes, is_known), _whole(splits, is_known), boxes * a_box + 10 * splits + 4 * held,
                     seconds, is_known)  # fmt: skip
@@ -298,20 +310,16 @@ class _Table:
 @dataclass(frozen=True)
 class _Rate:
     a_split: float
+    a_box: float
     a_cell: float
 
 
 def _seconds_of(probes: list[_Probe]) -> _Rate:
-    """Share out the seconds of the probes between splits and cells."""
-    large = [_cells_of_large_boxes(probe.cells[: len(probe.splits)], probe.boxes) for probe in probes]
-    work = np.column_stack([[sum(probe.splits) for probe in probes], large]).astype(np.float64)
-    (a_split, a_cell), _ = nnls(work, np.array([probe.seconds for probe in probes]))
-    return _Rate(max(float(a_split), 1e-8), float(a_cell))
-
-
-def _cells_of_large_boxes(cells: Sequence[float], boxes: Sequence[float]) -> float:
-    """Count the cells in layers of large boxes, where reading them takes more time than the splits."""
-    return sum(n for n, n_boxes in zip(cells, boxes, strict=False) if n > _LARGE_BOX * n_boxes)
+    """Share out the seconds of the probes between splits, boxes and cells."""
+    work = [[probe.n_splits_found, probe.n_boxes_found, probe.n_cells_read] for probe in probes]
+    rates, _ = nnls(np.array(work, dtype=np.float64), np.array([probe.seconds for probe in probes]))
+    a_split, a_box, a_cell = (_BEYOND_THE_CACHE * float(rate) for rate in rates)
+    return _Rate(max(a_split, 1e-8), a_box, a_cell)
 
 
 def _fold_bytes(cells: Cells) -> int:

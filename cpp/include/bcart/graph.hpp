@@ -71,6 +71,11 @@ struct Graph {
   std::vector<std::size_t> n_cells_to;
   std::vector<std::size_t> n_splits_to;
 
+  // All that was found, with what is not kept since its layer was not finished; and the boxes whose splits were listed.
+  std::size_t n_boxes_found = 0;
+  std::size_t n_splits_found = 0;
+  std::size_t n_boxes_tried = 0;
+
   std::size_t n_boxes() const { return n_cells.size(); }
   std::size_t n_splits() const { return left.size(); }
   std::size_t n_bytes() const;
