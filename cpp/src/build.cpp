@@ -94,7 +94,6 @@ class Builder {
   void expand_batch();
   void place_chunks();
   void number_new_boxes(const Chunk& chunk, std::size_t worker);
-  void write_child(std::span<const Cell> parent, const Split& split, std::size_t side, Cell* cells, std::size_t worker);
   void store_splits(const Chunk& chunk);
   FrontierBlock& block_for_new_boxes();
   std::size_t n_bytes(std::size_t n_boxes, std::size_t n_splits, std::size_t n_next_cells) const;
@@ -357,9 +356,10 @@ void Builder::number_new_boxes(const Chunk& chunk, std::size_t worker) {
         id_at_[chunk.first_position + child] = static_cast<BoxId>(id);
         *chunk.new_slots[child] = static_cast<BoxId>(id);
         graph_.n_cells[id] = chunk.n_cells(child);
-        Cell* place = keeps_cells_ ? block.cells.data() + first_cell : scratch_[worker].data();
+        Cell* scratch = scratch_[worker].data();
+        Cell* place = keeps_cells_ ? block.cells.data() + first_cell : scratch;
         const std::span<const Cell> box(place, chunk.n_cells(child));
-        write_child(parent, chunk.splits[split], child % 2, place, worker);
+        write_side(cells_, parent, chunk.splits[split], child % 2, scratch, place);
         cells_.add_up(box, graph_.statistics.data() + id * cells_.n_statistics);
         if (keeps_cells_) {
           first_cell += box.size();
@@ -369,18 +369,6 @@ void Builder::number_new_boxes(const Chunk& chunk, std::size_t worker) {
         if (parent.size() > kLargeBox) workers_.checkpoint(worker);
       }
     }
-  }
-}
-
-// The cells of one side of a split, and not one more: behind them another worker may write.
-void Builder::write_child(std::span<const Cell> parent, const Split& split, std::size_t side, Cell* cells,
-                          std::size_t worker) {
-  if (split.mask != 0) {
-    select_cells(parent, side == 0 ? split.mask : all_cells(parent.size()) ^ split.mask, cells);
-  } else {
-    Cell* scratch = scratch_[worker].data();
-    select_cells(cells_, parent, split.test, side == 0, scratch);
-    if (cells != scratch) std::copy_n(scratch, split.n_cells[side], cells);
   }
 }
 
