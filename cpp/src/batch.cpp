@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::size_t kChunkSplits = 1024;       // work for one thread, its lists stay in the cache
 constexpr std::size_t kBatchSplits = 16 * 1024;  // work between two barriers
-constexpr std::size_t kPrefetchDistance = 32;
+constexpr std::uint32_t kPrefetchDistance = 32;
 
 // Boxes of up to two, of three and of four cells are few but asked for most: in shards of their own they stay cached.
 std::uint8_t shard_of(std::uint32_t n_cells, const Fingerprint& key) {
@@ -20,6 +20,7 @@ void sort_by_shard(Chunk& chunk) {
   const std::size_t n = chunk.n_children();
   chunk.children_by_shard.resize(n);
   chunk.keys_by_shard.resize(n);
+  chunk.beyond_home.resize(n);
   chunk.ids.resize(n);
   chunk.new_slots.resize(n);
   std::array<std::uint32_t, kShards + 1> next{};
@@ -90,25 +91,39 @@ void Batch::look_up(std::size_t shard) {
   for (Chunk& chunk : chunks()) look_up(chunk, shard);
 }
 
+// A cache miss takes as long as a dozen look-ups, so buckets are fetched ahead; those beyond a key's home while all
+// other keys are looked up at theirs. Equal keys stay in order.
 void Batch::look_up(Chunk& chunk, std::size_t shard) {
   TableShard& table = table_[shard];
   const Fingerprint* keys = chunk.keys_by_shard.data();
-  const std::size_t begin = chunk.shard_ends[shard];
-  const std::size_t end = chunk.shard_ends[shard + 1];
+  const std::uint32_t begin = chunk.shard_ends[shard];
+  const std::uint32_t end = chunk.shard_ends[shard + 1];
   chunk.n_new[shard] = 0;
   chunk.n_new_cells[shard] = 0;
-  // A cache miss takes as long as a dozen look-ups.
-  for (std::size_t k = begin; k < std::min(begin + kPrefetchDistance, end); ++k) table.prefetch(keys[k]);
-  for (std::size_t k = begin; k < end; ++k) {
-    table.prefetch(keys[std::min(k + kPrefetchDistance, end - 1)]);
+  const auto position = [&](std::uint32_t k) {
+    return kPending | static_cast<BoxId>(chunk.first_position + chunk.children_by_shard[k]);
+  };
+  const auto settle = [&](std::uint32_t k, BoxId& id) {
     const std::uint32_t child = chunk.children_by_shard[k];
-    const BoxId position = kPending | static_cast<BoxId>(chunk.first_position + child);
-    BoxId& id = table.find_or_insert(keys[k], position);
     chunk.ids[child] = id;
-    if (id != position) continue;
+    if (id != position(k)) return;
     chunk.new_slots[child] = &id;
     ++chunk.n_new[shard];
     chunk.n_new_cells[shard] += chunk.n_cells(child);
+  };
+  std::uint32_t* beyond_home = chunk.beyond_home.data() + begin;
+  for (std::uint32_t k = begin; k < std::min(begin + kPrefetchDistance, end); ++k) table.prefetch(keys[k]);
+  for (std::uint32_t k = begin; k < end; ++k) {
+    table.prefetch(keys[std::min(k + kPrefetchDistance, end - 1)]);
+    if (BoxId* id = table.find_at_home(keys[k], position(k)); id != nullptr) {
+      settle(k, *id);
+    } else {
+      table.prefetch_beyond_home(keys[k]);
+      *beyond_home++ = k;
+    }
+  }
+  for (const std::uint32_t k : std::span(chunk.beyond_home.data() + begin, beyond_home)) {
+    settle(k, table.find_beyond_home(keys[k], position(k)));
   }
 }
 

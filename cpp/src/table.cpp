@@ -14,7 +14,7 @@ constexpr std::size_t kFrontBuckets = 4096;
 }  // namespace
 
 void TableShard::reserve(std::size_t n_more) {
-  const std::size_t n_needed = (n_used_ + n_more) / 2 + 1;  // two of three entries in use: most look-ups end at home
+  const std::size_t n_needed = (n_used_ + n_more) / 2 + 1;  // half of the entries in use: most look-ups end at home
   if (n_needed > buckets_.size()) grow(std::max(n_needed, buckets_.size() + buckets_.size() / 2));
 }
 
@@ -33,8 +33,8 @@ void TableShard::grow(std::size_t n_buckets) {
 }
 
 void TableShard::reinsert(const Bucket& bucket) {
-  for (std::size_t entry = 0; entry < kEntries && bucket.ids[entry] != kFree; ++entry) {
-    find_or_insert(bucket.keys[entry], bucket.ids[entry]);
+  for (const auto& [high, low, id] : bucket.entries) {
+    if (id != kFree) find_or_insert({std::uint64_t{low} << 32, high}, id);
   }
 }
 

@@ -41,6 +41,7 @@ struct Chunk {
   std::vector<std::uint8_t> shards;  // of each child
   std::vector<std::uint32_t> children_by_shard;
   std::vector<Fingerprint> keys_by_shard;
+  std::vector<std::uint32_t> beyond_home;  // places among these, each shard where its own begin
   std::array<std::uint32_t, kShards + 1> shard_ends{};
   std::array<std::size_t, kShards> n_new{};        // first sights, by shard
   std::array<std::size_t, kShards> n_new_cells{};  // of those

@@ -13,51 +13,69 @@ namespace bcart {
 using BoxId = std::uint32_t;
 
 // One shard of the table of all boxes but the root, used by one thread at a time. Fingerprints are uniform, so they are
-// their own hash: the bucket follows from `low`.
+// their own hash: the bucket follows from the upper half of `low`. That and `high` are kept, 96 bits in all.
 class TableShard {
  public:
   // What a table that has grown takes for each box, at most.
   static constexpr std::size_t kBytesPerBox = 48;
 
   void prefetch(const Fingerprint& key) const { __builtin_prefetch(&buckets_[home(key)]); }
+  void prefetch_beyond_home(const Fingerprint& key) const { __builtin_prefetch(&buckets_[after(home(key))]); }
 
   // Makes room, so that the next n_more insertions move nothing.
   void reserve(std::size_t n_more);
 
   // The id kept for `key`, which is `id` if the key was not met before.
   BoxId& find_or_insert(const Fingerprint& key, BoxId id) {
-    for (std::size_t i = home(key);; i = i + 1 < buckets_.size() ? i + 1 : 0) {
-      Bucket& bucket = buckets_[i];
-      if (const unsigned hits = bucket.matches(key); hits != 0) return bucket.ids[std::countr_zero(hits)];
-      for (std::size_t entry = 0; entry < kEntries; ++entry) {
-        if (bucket.ids[entry] != kFree) continue;
-        ++n_used_;
-        bucket.keys[entry] = key;
-        bucket.ids[entry] = id;
-        return bucket.ids[entry];
-      }
+    BoxId* found = find_at_home(key, id);
+    return found != nullptr ? *found : find_beyond_home(key, id);
+  }
+
+  // The same in two steps, since few keys stand beyond their home, and those take another cache line: null if this
+  // does.
+  BoxId* find_at_home(const Fingerprint& key, BoxId id) { return find_in(buckets_[home(key)], key, id); }
+  BoxId& find_beyond_home(const Fingerprint& key, BoxId id) {
+    for (std::size_t i = after(home(key));; i = after(i)) {
+      if (BoxId* found = find_in(buckets_[i], key, id); found != nullptr) return *found;
     }
   }
 
  private:
   static constexpr BoxId kFree = 0;  // the root is nobody's child
-  static constexpr std::size_t kEntries = 3;
+  static constexpr std::size_t kEntries = 4;
+  struct Entry {
+    std::uint64_t high = 0;
+    std::uint32_t low = 0;
+    BoxId id = kFree;
+  };
   struct alignas(kCacheLine) Bucket {
-    Fingerprint keys[kEntries];
-    BoxId ids[kEntries] = {};
+    Entry entries[kEntries];
 
     // One bit an entry; all are compared, since a branch on the first that fits would be mispredicted every other time.
     unsigned matches(const Fingerprint& key) const {
       unsigned bits = 0;
-      for (unsigned entry = 0; entry < kEntries; ++entry) {
-        const std::uint64_t difference = (keys[entry].low ^ key.low) | (keys[entry].high ^ key.high);
-        bits |= unsigned{difference == 0} << entry;
+      for (unsigned i = 0; i < kEntries; ++i) {
+        const std::uint64_t difference = (entries[i].high ^ key.high) | (entries[i].low ^ key.low >> 32);
+        bits |= unsigned{difference == 0} << i;
       }
       return bits;
     }
   };
 
+  // Null if the bucket is full of others.
+  BoxId* find_in(Bucket& bucket, const Fingerprint& key, BoxId id) {
+    if (const unsigned hits = bucket.matches(key); hits != 0) return &bucket.entries[std::countr_zero(hits)].id;
+    for (Entry& entry : bucket.entries) {
+      if (entry.id != kFree) continue;
+      ++n_used_;
+      entry = {key.high, static_cast<std::uint32_t>(key.low >> 32), id};
+      return &entry.id;
+    }
+    return nullptr;
+  }
+
   std::size_t home(const Fingerprint& key) const { return (key.low >> 32) * buckets_.size() >> 32; }
+  std::size_t after(std::size_t i) const { return i + 1 < buckets_.size() ? i + 1 : 0; }
   void grow(std::size_t n_buckets);
   void reinsert(const Bucket& bucket);
 
