@@ -140,7 +140,8 @@ void Builder::add_root() {
   auto block = std::make_unique<FrontierBlock>();
   block->cells.resize(cells_.n_cells);
   std::iota(block->cells.data(), block->cells.data() + cells_.n_cells, Cell{0});
-  block->ends.push_back(cells_.n_cells);
+  block->ends.resize(1);
+  block->ends[0] = cells_.n_cells;
   graph_.n_cells.resize(1);
   graph_.n_cells[0] = static_cast<std::uint32_t>(cells_.n_cells);
   graph_.statistics.resize(cells_.n_statistics);
@@ -241,7 +242,7 @@ void Builder::expand_blocks() {
       expand_batch();
       workers_.watch();
     }
-    block->ends.clear();
+    block->ends.resize(0);
     block->cells.resize(0);
     spare_block_ = std::move(block);
   }

@@ -90,20 +90,21 @@ class KeptMemory {
 
   bool put(Memory memory) noexcept {
     const std::lock_guard lock(mutex_);
-    if (!is_on() || !is_large(memory.n_bytes) || n_kept_ == kept_.size()) return false;
+    if (!is_on() || n_kept_ == kept_.size()) return false;
     kept_[n_kept_++] = {memory.data, (memory.n_bytes + kLargePage - 1) / kLargePage * kLargePage};
     return true;
   }
 
-  // What grows step by step gets the largest, since it will need it; all else what fits.
-  Memory take(std::size_t n_bytes, bool is_growing) noexcept {
-    if (!is_on() || !is_large(n_bytes)) return {};
+  // What is large and grows in small steps gets the largest, since it will need it; all else what fits.
+  Memory take(std::size_t n_bytes, bool grows_in_steps) noexcept {
+    if (!is_on() || !is_mapped(n_bytes)) return {};
     const std::lock_guard lock(mutex_);
-    const std::size_t most = is_growing ? std::numeric_limits<std::size_t>::max() : 2 * n_bytes;
+    const bool is_largest_best = grows_in_steps && is_large(n_bytes);
+    const std::size_t most = is_largest_best ? std::numeric_limits<std::size_t>::max() : 2 * n_bytes;
     Memory* best = nullptr;
     for (Memory& memory : std::span(kept_.data(), n_kept_)) {
       if (memory.n_bytes < n_bytes || memory.n_bytes > most) continue;
-      if (best == nullptr || (memory.n_bytes > best->n_bytes) == is_growing) best = &memory;
+      if (best == nullptr || (memory.n_bytes > best->n_bytes) == is_largest_best) best = &memory;
     }
     return best == nullptr ? Memory{} : std::exchange(*best, kept_[--n_kept_]);
   }
@@ -127,15 +128,15 @@ Memory allocate_zeroed(std::size_t n_bytes) {
   return kept;
 }
 
-Memory reallocate(Memory memory, std::size_t n_bytes) {
+Memory reallocate(Memory memory, std::size_t n_used, std::size_t n_bytes) {
   if (memory.data == nullptr) return allocate_zeroed(n_bytes);
   const bool is_growing = n_bytes > memory.n_bytes;
   if (!is_growing && kept_memory.is_on()) return memory;
-  Memory moved = is_growing ? kept_memory.take(n_bytes, n_bytes / 2 < memory.n_bytes) : Memory{};
+  Memory moved = is_growing ? kept_memory.take(n_bytes, n_bytes / 4 * 3 < n_used) : Memory{};
   if (moved.data == nullptr && is_mapped(memory.n_bytes) && is_mapped(n_bytes)) {
     return {remap(memory.data, memory.n_bytes, n_bytes), n_bytes};
   }
-  const std::size_t n_copied = std::min(memory.n_bytes, n_bytes);
+  const std::size_t n_copied = std::min(n_used, n_bytes);
   if (moved.data == nullptr) {
     moved = allocate_zeroed(n_bytes);
   } else {

@@ -50,7 +50,7 @@ class Array {
   }
   void reserve(std::size_t capacity) {
     if (capacity > std::numeric_limits<std::size_t>::max() / sizeof(T)) throw std::bad_alloc();
-    const Memory moved = reallocate(memory(), capacity * sizeof(T));
+    const Memory moved = reallocate(memory(), size_ * sizeof(T), capacity * sizeof(T));
     data_ = static_cast<T*>(moved.data);
     capacity_ = moved.n_bytes / sizeof(T);
   }

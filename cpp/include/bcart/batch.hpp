@@ -21,7 +21,7 @@ inline constexpr BoxId kPending = BoxId{1} << 31;  // marks a position in the ba
 
 // Consecutive boxes of one layer, with their cells.
 struct FrontierBlock {
-  std::vector<std::size_t> ends;  // in cells
+  Array<std::size_t> ends;  // in cells
   Array<Cell> cells;
 
   std::size_t n_boxes() const { return ends.size(); }
