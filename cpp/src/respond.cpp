@@ -16,7 +16,7 @@ namespace bcart {
 namespace {
 
 constexpr std::size_t kFoldsAtOnce = 64;                  // boxes at the rim
-constexpr double kMayLose = 1e-14;                        // of the probability of all leaves that a query can end in
+constexpr double kMayLose = 1e-12;                        // of the probability of all leaves that a query can end in
 constexpr std::size_t kLaneBytes = std::size_t{1} << 27;  // of the weights of queries that share a look at boxes
 
 // Moments of leaves, to be added up for each query.

@@ -14,7 +14,7 @@
 namespace bcart {
 
 // For each query and output, over the leaves that the query can end in, weighed by their probability. Leaves that have
-// less than 1e-14 together may be left out.
+// less than 1e-12 together may be left out.
 struct Response {
   Array<double> mean;           // n_queries x n_outputs, as all below
   Array<double> between_trees;  // variance of the leaves' means
