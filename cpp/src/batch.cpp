@@ -22,6 +22,7 @@ void sort_by_shard(Chunk& chunk) {
   chunk.keys_by_shard.resize(n);
   chunk.beyond_home.resize(n);
   chunk.ids.resize(n);
+  chunk.is_new.assign(n, 0);
   chunk.new_slots.resize(n);
   std::array<std::uint32_t, kShards + 1> next{};
   for (const std::uint8_t shard : chunk.shards) ++next[shard + 1];
@@ -76,8 +77,9 @@ void Batch::list_splits(Chunk& chunk, std::size_t worker) {
     const std::size_t n_before = chunk.splits.size();
     finders_[worker].find(chunk.block->box(box), chunk.splits);
     chunk.n_splits.push_back(static_cast<std::uint32_t>(chunk.splits.size() - n_before));
+    chunk.shards.resize(chunk.n_children());
     for (std::size_t child = 2 * n_before; child < chunk.n_children(); ++child) {
-      chunk.shards.push_back(shard_of(chunk.n_cells(child), chunk.key(child)));
+      chunk.shards[child] = shard_of(chunk.n_cells(child), chunk.key(child));
     }
     if (chunk.block->box(box).size() > kLargeBox) workers_.checkpoint(worker);
   }
@@ -107,6 +109,7 @@ void Batch::look_up(Chunk& chunk, std::size_t shard) {
     const std::uint32_t child = chunk.children_by_shard[k];
     chunk.ids[child] = id;
     if (id != position(k)) return;
+    chunk.is_new[child] = 1;
     chunk.new_slots[child] = &id;
     ++chunk.n_new[shard];
     chunk.n_new_cells[shard] += chunk.n_cells(child);

@@ -348,28 +348,25 @@ void Builder::number_new_boxes(const Chunk& chunk, std::size_t worker) {
   FrontierBlock& block = *next_frontier_.back();
   std::size_t id = chunk.first_new_id;
   std::size_t first_cell = chunk.first_new_cell;
-  std::size_t split = 0;
-  for (std::size_t i = 0; i < chunk.n_splits.size(); ++i) {
-    const std::span<const Cell> parent = chunk.block->box(chunk.first_box + i);
-    for (const std::size_t end = split + chunk.n_splits[i]; split < end; ++split) {
-      for (const std::size_t child : {2 * split, 2 * split + 1}) {
-        if (!chunk.is_first_sight(child)) continue;
-        id_at_[chunk.first_position + child] = static_cast<BoxId>(id);
-        *chunk.new_slots[child] = static_cast<BoxId>(id);
-        graph_.n_cells[id] = chunk.n_cells(child);
-        Cell* scratch = scratch_[worker].data();
-        Cell* place = keeps_cells_ ? block.cells.data() + first_cell : scratch;
-        const std::span<const Cell> box(place, chunk.n_cells(child));
-        write_side(cells_, parent, chunk.splits[split], child % 2, scratch, place);
-        cells_.add_up(box, graph_.statistics.data() + id * cells_.n_statistics);
-        if (keeps_cells_) {
-          first_cell += box.size();
-          block.ends[block.ends.size() - (graph_.n_boxes() - id)] = first_cell;
-        }
-        ++id;
-        if (parent.size() > kLargeBox) workers_.checkpoint(worker);
-      }
+  Cell* scratch = scratch_[worker].data();
+  std::size_t parent_box = 0;
+  std::size_t parent_end = chunk.n_splits[0];
+  for (std::size_t child = chunk.next_new(0); child < chunk.n_children(); child = chunk.next_new(child + 1)) {
+    while (parent_end <= child / 2) parent_end += chunk.n_splits[++parent_box];
+    const std::span<const Cell> parent = chunk.block->box(chunk.first_box + parent_box);
+    id_at_[chunk.first_position + child] = static_cast<BoxId>(id);
+    *chunk.new_slots[child] = static_cast<BoxId>(id);
+    graph_.n_cells[id] = chunk.n_cells(child);
+    Cell* place = keeps_cells_ ? block.cells.data() + first_cell : scratch;
+    const std::span<const Cell> box(place, chunk.n_cells(child));
+    write_side(cells_, parent, chunk.splits[child / 2], child % 2, scratch, place);
+    cells_.add_up(box, graph_.statistics.data() + id * cells_.n_statistics);
+    if (keeps_cells_) {
+      first_cell += box.size();
+      block.ends[block.ends.size() - (graph_.n_boxes() - id)] = first_cell;
     }
+    ++id;
+    if (parent.size() > kLargeBox) workers_.checkpoint(worker);
   }
 }
 

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <span>
 #include <vector>
 
@@ -37,6 +38,7 @@ struct Chunk {
   std::vector<std::uint32_t> n_splits;  // of each box
   std::vector<Split> splits;
   std::vector<BoxId> ids;            // of each child: an id, or kPending and the position of its first sight
+  std::vector<std::uint8_t> is_new;  // of each child: 1 at its first sight
   std::vector<BoxId*> new_slots;     // of each first sight: the table entry that waits for its id
   std::vector<std::uint8_t> shards;  // of each child
   std::vector<std::uint32_t> children_by_shard;
@@ -56,7 +58,13 @@ struct Chunk {
   std::size_t n_children() const { return 2 * splits.size(); }
   const Fingerprint& key(std::size_t child) const { return splits[child / 2].keys[child % 2]; }
   std::uint32_t n_cells(std::size_t child) const { return splits[child / 2].n_cells[child % 2]; }
-  bool is_first_sight(std::size_t child) const { return ids[child] == (kPending | (first_position + child)); }
+
+  // The first child from this one on that was not seen before; n_children() if there is none.
+  std::size_t next_new(std::size_t child) const {
+    const void* found = std::memchr(is_new.data() + child, 1, n_children() - child);
+    return found == nullptr ? n_children()
+                            : static_cast<std::size_t>(static_cast<const std::uint8_t*>(found) - is_new.data());
+  }
 };
 
 class Batch {
