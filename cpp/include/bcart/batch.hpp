@@ -61,6 +61,7 @@ struct Chunk {
 
   // The first child from this one on that was not seen before; n_children() if there is none.
   std::size_t next_new(std::size_t child) const {
+    if (child == n_children()) return child;
     const void* found = std::memchr(is_new.data() + child, 1, n_children() - child);
     return found == nullptr ? n_children()
                             : static_cast<std::size_t>(static_cast<const std::uint8_t*>(found) - is_new.data());
