@@ -85,6 +85,16 @@ TEST(memory_that_was_kept_is_used_again_and_is_zero) {
   }
   keep_released_memory(false);
 }
+
+TEST(memory_of_a_few_megabytes_is_kept_too) {
+  constexpr std::size_t kMedium = std::size_t{1} << 20;
+  keep_released_memory(true);
+  const std::uint32_t* place = Array<std::uint32_t>(kMedium).data();
+  CHECK(Array<std::uint32_t>(kMedium - 5).data() == place);
+  CHECK(Array<std::uint32_t>(16 * kMedium).data() != place);
+  CHECK(Array<std::uint32_t>(kMedium - 5).data() == place);  // and not the large one, which is kept by now
+  keep_released_memory(false);
+}
 #endif
 
 TEST(what_no_machine_has_is_refused) {
