@@ -1,60 +1,46 @@
 #include "bcart/batch.hpp"
 
 #include <algorithm>
-#include <numeric>
 
 namespace bcart {
 namespace {
 
-constexpr std::size_t kChunkSplits = 1024;       // work for one thread, its lists stay in the cache
-constexpr std::size_t kBatchSplits = 16 * 1024;  // work between two barriers
-constexpr std::uint32_t kPrefetchDistance = 32;
-
-// Boxes of up to two, of three and of four cells are few but asked for most: in shards of their own they stay cached.
-std::uint8_t shard_of(std::uint32_t n_cells, const Fingerprint& key) {
-  const std::size_t size_class = std::clamp<std::size_t>(n_cells, 2, kSizeClasses + 1) - 2;
-  return static_cast<std::uint8_t>(size_class << kHashBits | key.high >> (64 - kHashBits));
-}
-
-void sort_by_shard(Chunk& chunk) {
-  const std::size_t n = chunk.n_children();
-  chunk.children_by_shard.resize(n);
-  chunk.keys_by_shard.resize(n);
-  chunk.beyond_home.resize(n);
-  chunk.ids.resize(n);
-  chunk.is_new.assign(n, 0);
-  chunk.new_slots.resize(n);
-  std::array<std::uint32_t, kShards + 1> next{};
-  for (const std::uint8_t shard : chunk.shards) ++next[shard + 1];
-  std::partial_sum(next.begin(), next.end(), next.begin());
-  chunk.shard_ends = next;
-  for (std::uint32_t child = 0; child < n; ++child) {
-    const std::uint32_t place = next[chunk.shards[child]]++;
-    chunk.children_by_shard[place] = child;
-    chunk.keys_by_shard[place] = chunk.key(child);
-  }
-}
+constexpr std::size_t kChunkSplits = 1024;              // work for one thread to take
+constexpr std::size_t kBatchSplits = 4 * kChunkSplits;  // for each thread between two barriers: stays in its cache
+constexpr std::size_t kPrefetchDistance = 32;
 
 }  // namespace
 
-Batch::Batch(const SplitRules& rules, Workers& workers) : rules_(rules), workers_(workers) {
-  for (std::size_t worker = 0; worker < workers.size(); ++worker) finders_.emplace_back(rules);
+void write_side(const Cells& cells, const TestNumbers& numbers, std::span<const Cell> box, const ListedSplit& split,
+                std::size_t side, Cell* scratch, Cell* written) {
+  if (split.mask != 0) {
+    select_cells(box, side == 0 ? split.mask : all_cells(box.size()) ^ split.mask, written);
+  } else {
+    select_cells(cells, box, numbers.test(split.test), side == 0, scratch);
+    if (written != scratch) std::copy_n(scratch, split.n_cells[side], written);
+  }
+}
+
+Batch::Batch(const SplitRules& rules, const TestNumbers& numbers, Workers& workers)
+    : rules_(rules), numbers_(numbers), workers_(workers) {
+  for (std::size_t worker = 0; worker < workers.size(); ++worker) listers_.push_back({SplitFinder(rules), {}});
 }
 
 std::size_t Batch::take(const FrontierBlock& block, std::size_t first_box) {
   n_chunks_ = 0;
   std::size_t box = first_box;
-  for (std::size_t n_batch = 0; box < block.n_boxes() && n_batch < kBatchSplits; ++n_chunks_) {
+  const std::size_t max_batch = kBatchSplits * workers_.size();
+  for (std::size_t n_batch = 0; box < block.n_boxes() && n_batch < max_batch; ++n_chunks_) {
     if (n_chunks_ == chunks_.size()) chunks_.emplace_back();
     Chunk& chunk = chunks_[n_chunks_];
     chunk.block = &block;
     chunk.first_box = box;
-    std::size_t n_chunk = 0;
+    chunk.max_splits = 0;
     do {
-      n_chunk += rules_.max_splits(block.box(box++).size()) + 1;
-    } while (box < block.n_boxes() && n_chunk < kChunkSplits);
+      chunk.max_splits += rules_.max_splits(block.box(box++).size()) + 1;
+    } while (box < block.n_boxes() && chunk.max_splits < kChunkSplits);
     chunk.last_box = box;
-    n_batch += n_chunk;
+    n_batch += chunk.max_splits;
   }
   return box;
 }
@@ -70,25 +56,35 @@ void Batch::find_children() {
 }
 
 void Batch::list_splits(Chunk& chunk, std::size_t worker) {
+  auto& [finder, splits] = listers_[worker];
   chunk.n_splits.clear();
   chunk.splits.clear();
-  chunk.shards.clear();
+  chunk.sought.clear(2 * chunk.max_splits);
   for (std::size_t box = chunk.first_box; box < chunk.last_box; ++box) {
-    const std::size_t n_before = chunk.splits.size();
-    finders_[worker].find(chunk.block->box(box), chunk.splits);
-    chunk.n_splits.push_back(static_cast<std::uint32_t>(chunk.splits.size() - n_before));
-    chunk.shards.resize(chunk.n_children());
-    for (std::size_t child = 2 * n_before; child < chunk.n_children(); ++child) {
-      chunk.shards[child] = shard_of(chunk.n_cells(child), chunk.key(child));
-    }
+    splits.clear();
+    finder.find(chunk.block->box(box), splits);
+    chunk.n_splits.push_back(static_cast<std::uint32_t>(splits.size()));
+    append(splits, chunk);
     if (chunk.block->box(box).size() > kLargeBox) workers_.checkpoint(worker);
   }
-  sort_by_shard(chunk);
+  chunk.ids.resize(chunk.n_children());
+  chunk.is_new.assign(chunk.n_children(), 0);
+  chunk.new_slots.resize(chunk.n_children());
+}
+
+void Batch::append(std::span<const Split> splits, Chunk& chunk) const {
+  BoxId child = kPending | static_cast<BoxId>(chunk.n_children());
+  chunk.splits.resize(chunk.splits.size() + splits.size());
+  ListedSplit* listed = chunk.splits.data() + chunk.splits.size() - splits.size();
+  for (const Split& split : splits) {
+    *listed++ = {split.mask, {split.n_cells[0], split.n_cells[1]}, numbers_.number(split.test)};
+    for (const std::size_t side : {0, 1}) chunk.sought.add(split.n_cells[side], split.keys[side], child++);
+  }
 }
 
 void Batch::look_up(std::size_t shard) {
   std::size_t n_keys = 0;
-  for (const Chunk& chunk : chunks()) n_keys += chunk.shard_ends[shard + 1] - chunk.shard_ends[shard];
+  for (const Chunk& chunk : chunks()) n_keys += chunk.sought.in(shard).size();
   table_[shard].reserve(n_keys);
   for (Chunk& chunk : chunks()) look_up(chunk, shard);
 }
@@ -97,37 +93,37 @@ void Batch::look_up(std::size_t shard) {
 // other keys are looked up at theirs. Equal keys stay in order.
 void Batch::look_up(Chunk& chunk, std::size_t shard) {
   TableShard& table = table_[shard];
-  const Fingerprint* keys = chunk.keys_by_shard.data();
-  const std::uint32_t begin = chunk.shard_ends[shard];
-  const std::uint32_t end = chunk.shard_ends[shard + 1];
-  chunk.n_new[shard] = 0;
-  chunk.n_new_cells[shard] = 0;
-  const auto position = [&](std::uint32_t k) {
-    return kPending | static_cast<BoxId>(chunk.first_position + chunk.children_by_shard[k]);
-  };
-  const auto settle = [&](std::uint32_t k, BoxId& id) {
-    const std::uint32_t child = chunk.children_by_shard[k];
+  const std::span<const TableShard::Entry> sought = chunk.sought.in(shard);
+  std::vector<TableShard::Entry>& beyond_home = chunk.beyond_home[shard];
+  const auto first_pending = kPending | static_cast<BoxId>(chunk.first_position);
+  std::size_t n_new = 0;
+  std::size_t n_new_cells = 0;
+  const auto settle = [&](BoxId pending, BoxId& id) {
+    const BoxId child = pending - first_pending;
     chunk.ids[child] = id;
-    if (id != position(k)) return;
+    if (id != pending) return;
     chunk.is_new[child] = 1;
     chunk.new_slots[child] = &id;
-    ++chunk.n_new[shard];
-    chunk.n_new_cells[shard] += chunk.n_cells(child);
+    ++n_new;
+    n_new_cells += chunk.n_cells(child);
   };
-  std::uint32_t* beyond_home = chunk.beyond_home.data() + begin;
-  for (std::uint32_t k = begin; k < std::min(begin + kPrefetchDistance, end); ++k) table.prefetch(keys[k]);
-  for (std::uint32_t k = begin; k < end; ++k) {
-    table.prefetch(keys[std::min(k + kPrefetchDistance, end - 1)]);
-    if (BoxId* id = table.find_at_home(keys[k], position(k)); id != nullptr) {
-      settle(k, *id);
+  beyond_home.clear();
+  const std::size_t n = sought.size();
+  for (std::size_t k = 0; k < std::min(kPrefetchDistance, n); ++k) table.prefetch(sought[k]);
+  for (std::size_t k = 0; k < n; ++k) {
+    table.prefetch(sought[std::min(k + kPrefetchDistance, n - 1)]);
+    TableShard::Entry entry = sought[k];
+    entry.id += static_cast<BoxId>(chunk.first_position);
+    if (BoxId* id = table.find_at_home(entry); id != nullptr) {
+      settle(entry.id, *id);
     } else {
-      table.prefetch_beyond_home(keys[k]);
-      *beyond_home++ = k;
+      table.prefetch_beyond_home(entry);
+      beyond_home.push_back(entry);
     }
   }
-  for (const std::uint32_t k : std::span(chunk.beyond_home.data() + begin, beyond_home)) {
-    settle(k, table.find_beyond_home(keys[k], position(k)));
-  }
+  for (const TableShard::Entry& entry : beyond_home) settle(entry.id, table.find_beyond_home(entry));
+  chunk.n_new[shard] = n_new;
+  chunk.n_new_cells[shard] = n_new_cells;
 }
 
 }  // namespace bcart

@@ -48,7 +48,7 @@ class Builder {
         limits_(limits),
         workers_(workers),
         progress_(progress) {
-    batch_.emplace(rules_, workers);
+    batch_.emplace(rules_, numbers_, workers);
     scratch_.assign(workers.size(), std::vector<Cell>(cells.n_cells + 1));
     graph_.n_bins = cells.n_bins;
     graph_.kinds = cells.kinds;
@@ -359,7 +359,7 @@ void Builder::number_new_boxes(const Chunk& chunk, std::size_t worker) {
     graph_.n_cells[id] = chunk.n_cells(child);
     Cell* place = keeps_cells_ ? block.cells.data() + first_cell : scratch;
     const std::span<const Cell> box(place, chunk.n_cells(child));
-    write_side(cells_, parent, chunk.splits[child / 2], child % 2, scratch, place);
+    write_side(cells_, numbers_, parent, chunk.splits[child / 2], child % 2, scratch, place);
     cells_.add_up(box, graph_.statistics.data() + id * cells_.n_statistics);
     if (keeps_cells_) {
       first_cell += box.size();
@@ -379,7 +379,7 @@ void Builder::store_splits(const Chunk& chunk) {
     first += chunk.n_splits[i];
   }
   for (std::size_t split = 0; split < chunk.splits.size(); ++split) {
-    graph_.tests.set(chunk.first_split + split, numbers_.number(chunk.splits[split].test));
+    graph_.tests.set(chunk.first_split + split, chunk.splits[split].test);
     graph_.left[chunk.first_split + split] = resolve(chunk.ids[2 * split]);
     graph_.right[chunk.first_split + split] = resolve(chunk.ids[2 * split + 1]);
   }

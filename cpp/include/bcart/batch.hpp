@@ -1,6 +1,7 @@
 // A batch of boxes whose splits are listed and whose children are looked up, in parallel and in a fixed order.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -30,24 +31,63 @@ struct FrontierBlock {
   std::span<const Cell> box(std::size_t i) const { return {cells.data() + begin(i), ends[i] - begin(i)}; }
 };
 
+// What is kept of a split while its children are looked up.
+struct ListedSplit {
+  std::uint64_t mask;  // as in Split, as the next
+  std::uint32_t n_cells[2];
+  std::uint32_t test;  // its number
+};
+
+// Writes the cells of one side of a box, and not one more: behind them another worker may write. `scratch` has room for
+// the cells of the box and one more, and may be the same place.
+void write_side(const Cells& cells, const TestNumbers& numbers, std::span<const Cell> box, const ListedSplit& split,
+                std::size_t side, Cell* scratch, Cell* written);
+
+// Children to be looked up, by the shard of the table that may know them.
+class Sought {
+ public:
+  // Forgets all; each shard gets room for as many children as may be added.
+  void clear(std::size_t max_children) {
+    room_ = max_children;
+    if (entries_.size() < kShards * room_) entries_.resize(kShards * room_);
+    n_.fill(0);
+  }
+  void add(std::uint32_t n_cells, const Fingerprint& key, BoxId id) {
+    const std::size_t shard = shard_of(n_cells, key);
+    entries_[shard * room_ + n_[shard]++] = {key, id};
+  }
+  std::span<const TableShard::Entry> in(std::size_t shard) const {
+    return {entries_.data() + shard * room_, n_[shard]};
+  }
+
+ private:
+  // Boxes of up to two, of three and of four cells are few but asked for most: in shards of their own they stay cached.
+  static std::size_t shard_of(std::uint32_t n_cells, const Fingerprint& key) {
+    const std::size_t size_class = std::clamp<std::size_t>(n_cells, 2, kSizeClasses + 1) - 2;
+    return size_class << kHashBits | key.high >> (64 - kHashBits);
+  }
+
+  Array<TableShard::Entry> entries_;
+  std::size_t room_ = 0;
+  std::array<std::uint32_t, kShards> n_{};
+};
+
 // A few boxes of one block, and what is found out about them. Children stand in pairs: left, right.
 struct Chunk {
   const FrontierBlock* block = nullptr;
   std::size_t first_box = 0;
   std::size_t last_box = 0;
+  std::size_t max_splits = 0;           // of these boxes
   std::vector<std::uint32_t> n_splits;  // of each box
-  std::vector<Split> splits;
+  std::vector<ListedSplit> splits;
+  Sought sought;                     // all children, each with kPending and its number
   std::vector<BoxId> ids;            // of each child: an id, or kPending and the position of its first sight
   std::vector<std::uint8_t> is_new;  // of each child: 1 at its first sight
   std::vector<BoxId*> new_slots;     // of each first sight: the table entry that waits for its id
-  std::vector<std::uint8_t> shards;  // of each child
-  std::vector<std::uint32_t> children_by_shard;
-  std::vector<Fingerprint> keys_by_shard;
-  std::vector<std::uint32_t> beyond_home;  // places among these, each shard where its own begin
-  std::array<std::uint32_t, kShards + 1> shard_ends{};
-  std::array<std::size_t, kShards> n_new{};        // first sights, by shard
-  std::array<std::size_t, kShards> n_new_cells{};  // of those
-  std::size_t first_position = 0;                  // of the chunk's first child in the batch
+  std::array<std::vector<TableShard::Entry>, kShards> beyond_home;  // found in another cache line than their first one
+  std::array<std::size_t, kShards> n_new{};                         // first sights, by shard
+  std::array<std::size_t, kShards> n_new_cells{};                   // of those
+  std::size_t first_position = 0;                                   // of the chunk's first child in the batch
 
   // Where it goes, for the builder to say.
   std::size_t first_id = 0;        // of the chunk's first box
@@ -56,7 +96,6 @@ struct Chunk {
   std::size_t first_new_cell = 0;  // in the block of new boxes
 
   std::size_t n_children() const { return 2 * splits.size(); }
-  const Fingerprint& key(std::size_t child) const { return splits[child / 2].keys[child % 2]; }
   std::uint32_t n_cells(std::size_t child) const { return splits[child / 2].n_cells[child % 2]; }
 
   // The first child from this one on that was not seen before; n_children() if there is none.
@@ -70,7 +109,7 @@ struct Chunk {
 
 class Batch {
  public:
-  Batch(const SplitRules& rules, Workers& workers);
+  Batch(const SplitRules& rules, const TestNumbers& numbers, Workers& workers);
 
   // Takes boxes from first_box on until there is enough to do; returns the first box not taken.
   std::size_t take(const FrontierBlock& block, std::size_t first_box);
@@ -83,12 +122,19 @@ class Batch {
 
  private:
   void list_splits(Chunk& chunk, std::size_t worker);
+  void append(std::span<const Split> splits, Chunk& chunk) const;
   void look_up(std::size_t shard);
   void look_up(Chunk& chunk, std::size_t shard);
 
+  struct Lister {
+    SplitFinder finder;
+    std::vector<Split> splits;  // of one box
+  };
+
   const SplitRules& rules_;
+  const TestNumbers& numbers_;
   Workers& workers_;
-  std::vector<SplitFinder> finders_;  // one a worker
+  std::vector<Lister> listers_;  // one a worker
   std::array<TableShard, kShards> table_;
   std::vector<Chunk> chunks_;  // kept from batch to batch for their memory
   std::size_t n_chunks_ = 0;

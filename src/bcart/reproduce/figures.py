@@ -96,7 +96,7 @@ def _draw_panel(axis: Any, panel: Panel, report: Report) -> None:
 
 
 def _set_limits(axis: Any, panel: Panel, extent: Sequence[float]) -> None:
-    """Show all means and all of the paper's intervals; an interval of few trials may end beyond the edge."""
+    """Leave some air around what is to be seen."""
     low, high = min(extent), max(extent)
     if panel.is_log:
         axis.set_xscale("log")
@@ -120,19 +120,23 @@ def _draw_paper(axis: Any, panel: Panel, problem: Problem, model: Model, height:
 
 
 def _draw_ours(axis: Any, panel: Panel, report: Report, problem: Problem, model: Model, height: float) -> list[float]:
-    """Draw our means, one below the other, with their intervals where these say something; return the means."""
+    """Draw our means, one below the other, with their intervals where these say something; return what is to be seen.
+
+    An interval of two trials may be as wide as its mean: it ends beyond the edge.
+    """
     style = {"color": COLOURS[model], "markersize": 4.5, "elinewidth": 1, "zorder": 3}
-    means = []
+    extent = []
     for place, binning in enumerate(problem.binnings):
         interval = report.interval(problem.name, binning, model, panel.measure)
         if interval is None:
             continue
         offset = 0.7 * BAND / len(panel.models) * ((place + 0.5) / len(problem.binnings) - 0.5)
         has_error = panel.measure != "fit_seconds" and not math.isnan(interval.half_width)
-        error = interval.half_width if has_error else None
-        axis.errorbar(interval.mean, height + offset, xerr=error, fmt=MARKERS[binning], **style)
-        means.append(interval.mean)
-    return means
+        error = interval.half_width if has_error else 0.0
+        axis.errorbar(interval.mean, height + offset, xerr=error or None, fmt=MARKERS[binning], **style)
+        seen = error if error < interval.mean / 2 else 0.0
+        extent += [interval.mean - seen, interval.mean + seen]
+    return extent
 
 
 def _add_legend(figure: Any, panels: Sequence[Panel]) -> None:
