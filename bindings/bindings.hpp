@@ -4,6 +4,8 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 
+#include <chrono>
+#include <optional>
 #include <type_traits>
 #include <utility>
 
@@ -53,6 +55,12 @@ class PythonMonitor final : public Monitor {
  private:
   nb::object on_progress_;
 };
+
+// When a part of some seconds will be over.
+inline Clock::time_point deadline_in(std::optional<double> seconds, double part = 1) {
+  if (!seconds) return Clock::time_point::max();
+  return Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(part * *seconds));
+}
 
 void bind_graph(nb::module_& module);
 void bind_models(nb::module_& module);

@@ -18,12 +18,6 @@ using namespace nb::literals;
 // Of the time that a build may take: the rest is for putting its boxes in order, and for the first sweeps over them.
 constexpr double kShareOfListing = 0.7;
 
-Clock::time_point deadline_in(std::optional<double> seconds) {
-  if (!seconds) return Clock::time_point::max();
-  const std::chrono::duration<double> listing(kShareOfListing * *seconds);
-  return Clock::now() + std::chrono::duration_cast<Clock::duration>(listing);
-}
-
 Cells as_cells(const Input<Code, 2>& codes, const std::vector<std::size_t>& n_bins, const std::vector<Kind>& kinds,
                const Input<double, 2>& statistics, const Input<double, 1>& weights) {
   return {codes.shape(0), codes.shape(1), statistics.shape(1), codes.data(), statistics.data(), weights.data(),
@@ -38,7 +32,7 @@ Graph build(const Input<Code, 2>& codes, const std::vector<std::size_t>& n_bins,
   const Family family{max_depth, min_samples_leaf, min_samples_split};
   PythonMonitor monitor(std::move(on_progress));
   const nb::gil_scoped_release no_gil;
-  Workers workers(n_workers, monitor, deadline_in(seconds));
+  Workers workers(n_workers, monitor, deadline_in(seconds, kShareOfListing));
   return build_graph(cells, family, {max_bytes, folding}, workers, monitor.progress);
 }
 

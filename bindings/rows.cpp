@@ -1,14 +1,17 @@
 // Big tables: rows become codes, and rows of equal codes become groups.
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
+#include <optional>
 #include <tuple>
 #include <utility>
 
 #include "bcart/encode.hpp"
 #include "bcart/group.hpp"
+#include "bcart/weigh.hpp"
 #include "bindings.hpp"
 
 namespace bcart::bindings {
@@ -41,12 +44,15 @@ std::vector<std::vector<double>> copies_of(const std::vector<Numbers>& arrays) {
   return copies;
 }
 
+// By then the passes over rows that this thread begins must be over.
+thread_local Clock::time_point deadline_of_rows = Clock::time_point::max();
+
 // Runs without the GIL on as many threads as the rows are worth.
 template <class Work>
 auto at_work(std::size_t n_workers, std::size_t n_rows, const Work& work) {
   PythonMonitor monitor;
   const nb::gil_scoped_release no_gil;
-  Workers workers(std::min(n_workers, 1 + n_rows / kRowsPerWorker), monitor);
+  Workers workers(std::min(n_workers, 1 + n_rows / kRowsPerWorker), monitor, deadline_of_rows);
   return work(workers);
 }
 
@@ -92,6 +98,15 @@ std::vector<std::pair<std::vector<double>, std::vector<double>>> bounds_of_colum
   std::vector<std::pair<std::vector<double>, std::vector<double>>> result;
   for (const Bounds& here : bounds) result.emplace_back(here.lowest, here.highest);
   return result;
+}
+
+std::pair<Output<double, 1>, Output<double, 1>> weigh_column(const Numbers& column,
+                                                             const std::optional<Numbers>& weights) {
+  if (weights && weights->size() != column.size()) throw nb::value_error("each number needs its weight");
+  const Column weight_of = weights ? column_of(*weights) : Column{};
+  WeighedNumbers weighed = at_work(
+      1, column.size(), [&](Workers& workers) { return weigh(column_of(column), weight_of, column.size(), workers); });
+  return {give(std::move(weighed.numbers)), give(std::move(weighed.weights))};
 }
 
 template <class Code>
@@ -142,10 +157,15 @@ void bind_rows(nb::module_& module) {
       .def("count_labels", &count, "labels"_a, "weights"_a, "sums"_a.noconvert(), "n_workers"_a,
            "Add the weight of each row to the sum in the place of its label, and to the last sum of its group.");
 
+  nb::exception<DeadlinePassed>(module, "DeadlinePassed", PyExc_TimeoutError);
+  module.def(
+      "limit_rows", [](std::optional<double> seconds) { deadline_of_rows = deadline_in(seconds); }, "seconds"_a.none(),
+      "Let passes over rows that this thread begins end in so many seconds, with DeadlinePassed.");
   module.def("encode", &encode_columns<std::uint8_t>, "columns"_a, "cuts"_a, "first_code"_a, "n_workers"_a);
   module.def("encode_widely", &encode_columns<std::uint16_t>, "columns"_a, "cuts"_a, "first_code"_a, "n_workers"_a);
   module.def("survey", &survey_columns, "columns"_a, "max_distinct"_a, "n_workers"_a);
   module.def("find_bounds", &bounds_of_columns, "columns"_a, "cuts"_a, "n_workers"_a);
+  module.def("weigh", &weigh_column, "column"_a, "weights"_a.none());
   module.def("group_rows", &group<std::uint8_t>, "codes"_a.noconvert(), "n_workers"_a);
   module.def("group_rows", &group<std::uint16_t>, "codes"_a.noconvert(), "n_workers"_a);
 }

@@ -235,6 +235,14 @@ class Groups:
         Add the weight of each row to the sum in the place of its label, and to the last sum of its group.
         """
 
+class DeadlinePassed(TimeoutError):
+    pass
+
+def limit_rows(seconds: float | None) -> None:
+    """
+    Let passes over rows that this thread begins end in so many seconds, with DeadlinePassed.
+    """
+
 def encode(columns: Sequence[Annotated[NDArray[numpy.float64], dict(shape=(None,), device='cpu', writable=False)]], cuts: Sequence[Annotated[NDArray[numpy.float64], dict(shape=(None,), device='cpu', writable=False)]], first_code: Sequence[int], n_workers: int) -> tuple[Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', writable=False)], list[int]]: ...
 
 def encode_widely(columns: Sequence[Annotated[NDArray[numpy.float64], dict(shape=(None,), device='cpu', writable=False)]], cuts: Sequence[Annotated[NDArray[numpy.float64], dict(shape=(None,), device='cpu', writable=False)]], first_code: Sequence[int], n_workers: int) -> tuple[Annotated[NDArray[numpy.uint16], dict(shape=(None,), order='C', writable=False)], list[int]]: ...
@@ -242,6 +250,8 @@ def encode_widely(columns: Sequence[Annotated[NDArray[numpy.float64], dict(shape
 def survey(columns: Sequence[Annotated[NDArray[numpy.float64], dict(shape=(None,), device='cpu', writable=False)]], max_distinct: int, n_workers: int) -> list[tuple[bool, bool, list[float]]]: ...
 
 def find_bounds(columns: Sequence[Annotated[NDArray[numpy.float64], dict(shape=(None,), device='cpu', writable=False)]], cuts: Sequence[Annotated[NDArray[numpy.float64], dict(shape=(None,), device='cpu', writable=False)]], n_workers: int) -> list[tuple[list[float], list[float]]]: ...
+
+def weigh(column: Annotated[NDArray[numpy.float64], dict(shape=(None,), device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), device='cpu', writable=False)] | None) -> tuple[Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', writable=False)], Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', writable=False)]]: ...
 
 @overload
 def group_rows(codes: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu', writable=False)], n_workers: int) -> Groups: ...

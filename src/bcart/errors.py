@@ -64,7 +64,7 @@ class MemoryBudgetError(BcartError, MemoryError):
 
 
 class TimeBudgetError(BcartError, TimeoutError):
-    """Not even trees of depth 1 could be listed within the time limit.
+    """Within the time limit the rows could not be read, or not even trees of depth 1 be listed.
 
     Examples
     --------

@@ -256,22 +256,11 @@ def uniform_edges(low: float, high: float, max_bins: int) -> FloatArray:
 
 
 def _quantile_bounds(column: FloatArray, weights: FloatArray, max_bins: int) -> tuple[FloatArray, FloatArray]:
-    values, weight_of = _weigh(column, weights)
+    values, weight_of = _core.weigh(column, None if (weights == 1).all() else weights)
     codes = quantile_codes(weight_of, max_bins)
     first = np.flatnonzero(np.diff(codes, prepend=-1))
     last = np.append(first[1:], len(values)) - 1
     return values[first], values[last]
-
-
-def _weigh(column: FloatArray, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return the distinct values that are not missing, and the weight of each."""
-    known = ~np.isnan(column)
-    if (weights == 1).all():  # to sort is several times faster than to sort and remember from where
-        values = np.sort(column[known]) + 0.0  # -0.0 and 0.0 are one value
-        first = np.flatnonzero(np.diff(values, prepend=-np.inf))
-        return values[first], np.diff(first, append=len(values)).astype(np.float64)
-    values, which = np.unique(column[known], return_inverse=True)
-    return values + 0.0, np.asarray(np.bincount(which.ravel(), weights=weights[known]), dtype=np.float64)
 
 
 def quantile_codes(

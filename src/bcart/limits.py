@@ -33,7 +33,8 @@ class Limits:
         Bytes that a graph and its answers may take, as a number or like ``"2GB"``: while it is built, in sweeps,
         samples and predictions. What is returned comes on top.
     time_limit : float or None
-        Seconds that building may take; 70 % of them are for listing boxes, the rest is for what has to follow.
+        Seconds that a fit may take. Of what is left when the rows have become cells, 70 % are for listing boxes, the
+        rest is for what has to follow.
     n_jobs : int or None
         Threads. None means all cores this process may use, or fewer if ``OMP_NUM_THREADS`` says so (as it does within
         joblib's worker processes), and a single one if not called from the main thread: whoever calls from several

@@ -207,7 +207,7 @@ def test_the_bindings_are_where_the_languages_meet():
 ENGINE = (
     {"memory", "cells", "fingerprint", "workers", "random", "gamma", "exponential", "registry", "prior"},
     {"array", "test_numbers", "leaf", "encode", "addition"},
-    {"table", "splits", "group"},
+    {"table", "splits", "group", "weigh"},
     {"graph", "batch"},
     {"build", "depths", "queries", "fold", "tallies"},
     {"twigs", "grammar"},

@@ -11,6 +11,7 @@ DATA = {
     "numbers": "numbers(3000, 6)",
     "wide": "coins(500, 2000)",
     "many rows": "numbers(500_000, 6)",
+    "a great many rows": "numbers(5_000_000, 6)",
     "many bins": "numbers(20_000, 6)",
 }
 
@@ -23,6 +24,7 @@ DATA = {
         ("numbers", 1.0, ""),
         ("wide", 1.0, ""),
         ("many rows", 2.0, ""),
+        ("a great many rows", 0.5, ""),
         ("many bins", 0.5, "max_bins=255, binning='quantile'"),
         ("numbers", 0.5, "prior='depth-decay'"),
     ],

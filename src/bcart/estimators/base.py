@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, ClassVar
 
 import numpy as np
@@ -11,9 +11,10 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, check_X_y, validate_data
 
+from bcart import _core
 from bcart.answers import Uncertainty
 from bcart.cells import Cells
-from bcart.errors import InvalidDataError, InvalidTypeError
+from bcart.errors import InvalidDataError, InvalidTypeError, TimeBudgetError
 from bcart.estimators.progress import ProgressLine
 from bcart.graph import build_graph
 from bcart.grid import Grid
@@ -36,17 +37,26 @@ class BayesianTree(BaseEstimator):  # type: ignore[misc]
     _is_regressor: ClassVar[bool]
 
     def _fit_posterior(
-        self, table: Table, weights: FloatArray, leaf: LeafModel, add_up: Callable[..., Cells], classes: Any = None
+        self,
+        table: Table,
+        weights: FloatArray,
+        leaf: LeafModel,
+        add_up: Callable[..., Cells],
+        since: float,
+        classes: Any = None,
     ) -> None:
-        """Compute the posterior from a table, its weights, and the way in which rows of codes add up to cells."""
-        since = time.monotonic()
+        """Compute the posterior from a table, its weights, and the way in which rows of codes add up to cells.
+
+        The time that it may take runs since then.
+        """
         as_predictor(self.predictor)
         prior = choose_prior(self.prior, self.log_phi, self.split_alpha, self.split_beta)
         family = Family(self.max_depth, self.min_samples_leaf, self.min_samples_split)
         limits = Limits(self.max_memory, self.time_limit, self.n_jobs)
-        grid = Grid.from_table(table, self.max_bins, self.binning, weights, limits.n_workers)
-        codes = grid.encode_table(table, limits.n_workers)
-        cells = add_up(codes, sample_weight=weights, kinds=grid.kinds, n_jobs=self.n_jobs)
+        with _in_time(limits.after(since), table.n_rows):
+            grid = Grid.from_table(table, self.max_bins, self.binning, weights, limits.n_workers)
+            codes = grid.encode_table(table, limits.n_workers)
+            cells = add_up(codes, sample_weight=weights, kinds=grid.kinds, n_jobs=self.n_jobs)
         with ProgressLine() as progress:
             graph = build_graph(cells, family, limits.after(since), progress if self.verbose else None)
         self.posterior_ = Posterior(graph, leaf, prior, grid, classes, self.n_jobs)
@@ -145,6 +155,21 @@ def _where_not_finite(y: Any) -> str:
         return ""
     row = int(np.flatnonzero(~np.isfinite(targets))[0])
     return f" The first is {targets[row]} in row {row}; leave out rows without a finite target."
+
+
+@contextmanager
+def _in_time(limits: Limits, n_rows: int) -> Iterator[None]:
+    """Let passes over rows, before there are boxes to list, take what is left of the time and no more."""
+    _core.limit_rows(limits.seconds)
+    try:
+        yield
+    except _core.DeadlinePassed:
+        raise TimeBudgetError(
+            f"reading {n_rows:,} rows takes longer than time_limit={limits.time_limit:g} s; raise time_limit, or give "
+            "fewer rows"
+        ) from None
+    finally:
+        _core.limit_rows(None)
 
 
 def _clearly(check: Callable[[], Any], hint: str = "") -> Any:

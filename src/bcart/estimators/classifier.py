@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from functools import partial
 from typing import Any, Literal
@@ -144,13 +145,14 @@ class BayesianTreeClassifier(ClassifierMixin, BayesianTree):  # type: ignore[mis
         sample_weight : array of shape (n_rows,), optional
             A row of weight 2 counts as two rows, one of weight 0 as none.
         """
+        since = time.monotonic()
         with within_memory():
             table, labels, weights = self._training_data(X, y, sample_weight)
             self.classes_, places = _number_labels(labels)
             n_classes = len(self.classes_)
             leaf = DirichletLeaf.for_classes(self.alpha, n_classes)
             add_up = partial(Cells.from_labels, labels=places, n_labels=n_classes)
-            self._fit_posterior(table, weights, leaf, add_up, self.classes_)
+            self._fit_posterior(table, weights, leaf, add_up, since, self.classes_)
             return self
 
     def predict_proba(self, X: Any, return_std: bool = False) -> FloatArray | tuple[FloatArray, FloatArray]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from functools import partial
 from typing import Any, Literal
 
@@ -141,6 +142,7 @@ class BayesianTreeRegressor(RegressorMixin, BayesianTree):  # type: ignore[misc]
         sample_weight : array of shape (n_rows,), optional
             A row of weight 2 counts as two rows, one of weight 0 as none.
         """
+        since = time.monotonic()
         with within_memory():
             table, targets, weights = self._training_data(X, y, sample_weight)
             targets = as_floats(targets, "y", copy=False)
@@ -153,7 +155,7 @@ class BayesianTreeRegressor(RegressorMixin, BayesianTree):  # type: ignore[misc]
                 noise_fraction=self.noise_fraction,
             )
             add_up = partial(Cells.from_rows, statistics=lambda rows: leaf.statistics(targets[rows]))
-            self._fit_posterior(table, weights, leaf, add_up)
+            self._fit_posterior(table, weights, leaf, add_up, since)
             return self
 
     def predict(self, X: Any, return_std: bool = False) -> FloatArray | tuple[FloatArray, FloatArray]:
