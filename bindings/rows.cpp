@@ -52,7 +52,8 @@ template <class Work>
 auto at_work(std::size_t n_workers, std::size_t n_rows, const Work& work) {
   PythonMonitor monitor;
   const nb::gil_scoped_release no_gil;
-  Workers workers(std::min(n_workers, 1 + n_rows / kRowsPerWorker), monitor, deadline_of_rows);
+  const auto deadline = n_rows < kRowsPerWorker ? Clock::time_point::max() : deadline_of_rows;  // few take no time
+  Workers workers(std::min(n_workers, 1 + n_rows / kRowsPerWorker), monitor, deadline);
   return work(workers);
 }
 

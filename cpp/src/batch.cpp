@@ -21,6 +21,24 @@ void write_side(const Cells& cells, const TestNumbers& numbers, std::span<const 
   }
 }
 
+void Chunk::gather(const std::array<BoxId*, 2>& children) {
+  is_new.resize(n_children());
+  new_slots.resize(n_children());
+  unsettled.resize(n_children() + 1);
+  std::size_t n_unsettled = 0;
+  for (std::size_t shard = 0; shard < kShards; ++shard) {
+    for (const Lookup& lookup : lookups.in(shard)) {  // without a branch, as one would often be mispredicted
+      const std::uint32_t child = lookup.child();
+      children[child % 2][child / 2] = lookup.id();
+      is_new[child] = lookup.id() == pending(child) ? 1 : 0;
+      new_slots[child] = lookup.slot();
+      unsettled[n_unsettled] = child;
+      n_unsettled += (lookup.id() & kPending) != 0 ? 1 : 0;
+    }
+  }
+  unsettled.resize(n_unsettled);
+}
+
 Batch::Batch(const SplitRules& rules, const TestNumbers& numbers, Workers& workers)
     : rules_(rules), numbers_(numbers), workers_(workers) {
   for (std::size_t worker = 0; worker < workers.size(); ++worker) listers_.push_back({SplitFinder(rules), {}});
@@ -59,7 +77,7 @@ void Batch::list_splits(Chunk& chunk, std::size_t worker) {
   auto& [finder, splits] = listers_[worker];
   chunk.n_splits.clear();
   chunk.splits.clear();
-  chunk.sought.clear(2 * chunk.max_splits);
+  chunk.lookups.clear(2 * chunk.max_splits);
   for (std::size_t box = chunk.first_box; box < chunk.last_box; ++box) {
     splits.clear();
     finder.find(chunk.block->box(box), splits);
@@ -67,24 +85,21 @@ void Batch::list_splits(Chunk& chunk, std::size_t worker) {
     append(splits, chunk);
     if (chunk.block->box(box).size() > kLargeBox) workers_.checkpoint(worker);
   }
-  chunk.ids.resize(chunk.n_children());
-  chunk.is_new.assign(chunk.n_children(), 0);
-  chunk.new_slots.resize(chunk.n_children());
 }
 
 void Batch::append(std::span<const Split> splits, Chunk& chunk) const {
-  BoxId child = kPending | static_cast<BoxId>(chunk.n_children());
+  auto child = static_cast<std::uint32_t>(chunk.n_children());
   chunk.splits.resize(chunk.splits.size() + splits.size());
   ListedSplit* listed = chunk.splits.data() + chunk.splits.size() - splits.size();
   for (const Split& split : splits) {
     *listed++ = {split.mask, {split.n_cells[0], split.n_cells[1]}, numbers_.number(split.test)};
-    for (const std::size_t side : {0, 1}) chunk.sought.add(split.n_cells[side], split.keys[side], child++);
+    for (const std::size_t side : {0, 1}) chunk.lookups.add(split.n_cells[side], split.keys[side], child++);
   }
 }
 
 void Batch::look_up(std::size_t shard) {
   std::size_t n_keys = 0;
-  for (const Chunk& chunk : chunks()) n_keys += chunk.sought.in(shard).size();
+  for (Chunk& chunk : chunks()) n_keys += chunk.lookups.in(shard).size();
   table_[shard].reserve(n_keys);
   for (Chunk& chunk : chunks()) look_up(chunk, shard);
 }
@@ -93,35 +108,33 @@ void Batch::look_up(std::size_t shard) {
 // other keys are looked up at theirs. Equal keys stay in order.
 void Batch::look_up(Chunk& chunk, std::size_t shard) {
   TableShard& table = table_[shard];
-  const std::span<const TableShard::Entry> sought = chunk.sought.in(shard);
-  std::vector<TableShard::Entry>& beyond_home = chunk.beyond_home[shard];
-  const auto first_pending = kPending | static_cast<BoxId>(chunk.first_position);
+  const std::span<Lookup> lookups = chunk.lookups.in(shard);
+  const std::size_t n = lookups.size();
+  std::vector<std::uint32_t>& beyond_home = chunk.beyond_home[shard];
   std::size_t n_new = 0;
   std::size_t n_new_cells = 0;
-  const auto settle = [&](BoxId pending, BoxId& id) {
-    const BoxId child = pending - first_pending;
-    chunk.ids[child] = id;
-    if (id != pending) return;
-    chunk.is_new[child] = 1;
-    chunk.new_slots[child] = &id;
-    ++n_new;
-    n_new_cells += chunk.n_cells(child);
+  const auto settle = [&](Lookup& lookup, BoxId& id) {
+    if (id == chunk.pending(lookup.child())) {
+      ++n_new;
+      n_new_cells += chunk.n_cells(lookup.child());
+    }
+    lookup.settle(id);
   };
   beyond_home.clear();
-  const std::size_t n = sought.size();
-  for (std::size_t k = 0; k < std::min(kPrefetchDistance, n); ++k) table.prefetch(sought[k]);
+  for (std::size_t k = 0; k < std::min(kPrefetchDistance, n); ++k) table.prefetch(lookups[k].entry(0));
   for (std::size_t k = 0; k < n; ++k) {
-    table.prefetch(sought[std::min(k + kPrefetchDistance, n - 1)]);
-    TableShard::Entry entry = sought[k];
-    entry.id += static_cast<BoxId>(chunk.first_position);
+    table.prefetch(lookups[std::min(k + kPrefetchDistance, n - 1)].entry(0));
+    const TableShard::Entry entry = lookups[k].entry(chunk.pending(lookups[k].child()));
     if (BoxId* id = table.find_at_home(entry); id != nullptr) {
-      settle(entry.id, *id);
+      settle(lookups[k], *id);
     } else {
       table.prefetch_beyond_home(entry);
-      beyond_home.push_back(entry);
+      beyond_home.push_back(static_cast<std::uint32_t>(k));
     }
   }
-  for (const TableShard::Entry& entry : beyond_home) settle(entry.id, table.find_beyond_home(entry));
+  for (const std::uint32_t k : beyond_home) {
+    settle(lookups[k], table.find_beyond_home(lookups[k].entry(chunk.pending(lookups[k].child()))));
+  }
   chunk.n_new[shard] = n_new;
   chunk.n_new_cells[shard] = n_new_cells;
 }

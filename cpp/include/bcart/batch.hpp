@@ -43,22 +43,46 @@ struct ListedSplit {
 void write_side(const Cells& cells, const TestNumbers& numbers, std::span<const Cell> box, const ListedSplit& split,
                 std::size_t side, Cell* scratch, Cell* written);
 
-// Children to be looked up, by the shard of the table that may know them.
-class Sought {
+// A child that is looked for. Once it is found, the place of its id in the table and the id take the room of its key.
+class Lookup {
+ public:
+  Lookup(const Fingerprint& key, std::uint32_t child) : entry_(key, child) {}
+
+  std::uint32_t child() const { return entry_.id; }
+
+  // What to look for: a box that is new gets this id.
+  TableShard::Entry entry(BoxId id) const {
+    TableShard::Entry entry = entry_;
+    entry.id = id;
+    return entry;
+  }
+
+  void settle(BoxId& kept) {
+    entry_.high = reinterpret_cast<std::uintptr_t>(&kept);
+    entry_.low = kept;
+  }
+  BoxId* slot() const { return reinterpret_cast<BoxId*>(static_cast<std::uintptr_t>(entry_.high)); }
+  BoxId id() const { return entry_.low; }
+
+ private:
+  TableShard::Entry entry_;
+};
+
+// The children of a chunk by the shard of the table that may know them. A shard is the work of one thread, so what it
+// finds is written here: were it written where the children stand, threads would fight for cache lines.
+class Lookups {
  public:
   // Forgets all; each shard gets room for as many children as may be added.
   void clear(std::size_t max_children) {
     room_ = max_children;
-    if (entries_.size() < kShards * room_) entries_.resize(kShards * room_);
+    if (all_.size() < kShards * room_) all_.resize(kShards * room_);
     n_.fill(0);
   }
-  void add(std::uint32_t n_cells, const Fingerprint& key, BoxId id) {
+  void add(std::uint32_t n_cells, const Fingerprint& key, std::uint32_t child) {
     const std::size_t shard = shard_of(n_cells, key);
-    entries_[shard * room_ + n_[shard]++] = {key, id};
+    all_[shard * room_ + n_[shard]++] = {key, child};
   }
-  std::span<const TableShard::Entry> in(std::size_t shard) const {
-    return {entries_.data() + shard * room_, n_[shard]};
-  }
+  std::span<Lookup> in(std::size_t shard) { return {all_.data() + shard * room_, n_[shard]}; }
 
  private:
   // Boxes of up to two, of three and of four cells are few but asked for most: in shards of their own they stay cached.
@@ -67,27 +91,27 @@ class Sought {
     return size_class << kHashBits | key.high >> (64 - kHashBits);
   }
 
-  Array<TableShard::Entry> entries_;
+  Array<Lookup> all_;
   std::size_t room_ = 0;
   std::array<std::uint32_t, kShards> n_{};
 };
 
 // A few boxes of one block, and what is found out about them. Children stand in pairs: left, right.
-struct Chunk {
+struct alignas(kCacheLine) Chunk {
   const FrontierBlock* block = nullptr;
   std::size_t first_box = 0;
   std::size_t last_box = 0;
   std::size_t max_splits = 0;           // of these boxes
   std::vector<std::uint32_t> n_splits;  // of each box
   std::vector<ListedSplit> splits;
-  Sought sought;                     // all children, each with kPending and its number
-  std::vector<BoxId> ids;            // of each child: an id, or kPending and the position of its first sight
-  std::vector<std::uint8_t> is_new;  // of each child: 1 at its first sight
-  std::vector<BoxId*> new_slots;     // of each first sight: the table entry that waits for its id
-  std::array<std::vector<TableShard::Entry>, kShards> beyond_home;  // found in another cache line than their first one
-  std::array<std::size_t, kShards> n_new{};                         // first sights, by shard
-  std::array<std::size_t, kShards> n_new_cells{};                   // of those
-  std::size_t first_position = 0;                                   // of the chunk's first child in the batch
+  Lookups lookups;                       // of all children
+  std::vector<std::uint8_t> is_new;      // of each child: 1 at its first sight
+  std::vector<std::uint32_t> unsettled;  // children whose ids are not known yet, but positions of their first sight
+  std::vector<BoxId*> new_slots;  // of each child: where the table keeps its id; if it is new, one that waits for it
+  std::array<std::vector<std::uint32_t>, kShards> beyond_home;  // look-ups that take another cache line
+  std::array<std::size_t, kShards> n_new{};                     // first sights, by shard
+  std::array<std::size_t, kShards> n_new_cells{};               // of those
+  std::size_t first_position = 0;                               // of the chunk's first child in the batch
 
   // Where it goes, for the builder to say.
   std::size_t first_id = 0;        // of the chunk's first box
@@ -96,7 +120,12 @@ struct Chunk {
   std::size_t first_new_cell = 0;  // in the block of new boxes
 
   std::size_t n_children() const { return 2 * splits.size(); }
+  BoxId pending(std::uint32_t child) const { return kPending | static_cast<BoxId>(first_position + child); }
   std::uint32_t n_cells(std::size_t child) const { return splits[child / 2].n_cells[child % 2]; }
+
+  // Writes what the shards have found for the left and the right children: ids, or kPending and the position of a
+  // first sight.
+  void gather(const std::array<BoxId*, 2>& children);
 
   // The first child from this one on that was not seen before; n_children() if there is none.
   std::size_t next_new(std::size_t child) const {
@@ -126,7 +155,7 @@ class Batch {
   void look_up(std::size_t shard);
   void look_up(Chunk& chunk, std::size_t shard);
 
-  struct Lister {
+  struct alignas(kCacheLine) Lister {
     SplitFinder finder;
     std::vector<Split> splits;  // of one box
   };

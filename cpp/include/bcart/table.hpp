@@ -14,7 +14,7 @@ using BoxId = std::uint32_t;
 
 // One shard of the table of all boxes but the root, used by one thread at a time. Fingerprints are uniform, so they are
 // their own hash: the bucket follows from the upper half of `low`. That and `high` are kept, 96 bits in all.
-class TableShard {
+class alignas(kCacheLine) TableShard {
  public:
   static constexpr BoxId kFree = 0;  // the root is nobody's child
 
