@@ -60,7 +60,19 @@ std::size_t Batch::take(const FrontierBlock& block, std::size_t first_box) {
     chunk.last_box = box;
     n_batch += chunk.max_splits;
   }
+  make_room_for_lookups();
   return box;
+}
+
+void Batch::make_room_for_lookups() {
+  std::size_t n_places = 0;
+  for (const Chunk& chunk : chunks()) n_places += Lookups::n_places(2 * chunk.max_splits);
+  places_.resize(n_places);
+  Lookup* places = places_.data();
+  for (Chunk& chunk : chunks()) {
+    chunk.lookups.begin(places, 2 * chunk.max_splits);
+    places += Lookups::n_places(2 * chunk.max_splits);
+  }
 }
 
 void Batch::find_children() {
@@ -77,7 +89,6 @@ void Batch::list_splits(Chunk& chunk, std::size_t worker) {
   auto& [finder, splits] = listers_[worker];
   chunk.n_splits.clear();
   chunk.splits.clear();
-  chunk.lookups.clear(2 * chunk.max_splits);
   for (std::size_t box = chunk.first_box; box < chunk.last_box; ++box) {
     splits.clear();
     finder.find(chunk.block->box(box), splits);
@@ -99,7 +110,7 @@ void Batch::append(std::span<const Split> splits, Chunk& chunk) const {
 
 void Batch::look_up(std::size_t shard) {
   std::size_t n_keys = 0;
-  for (Chunk& chunk : chunks()) n_keys += chunk.lookups.in(shard).size();
+  for (const Chunk& chunk : chunks()) n_keys += chunk.lookups.in(shard).size();
   table_[shard].reserve(n_keys);
   for (Chunk& chunk : chunks()) look_up(chunk, shard);
 }

@@ -72,17 +72,20 @@ class Lookup {
 // finds is written here: were it written where the children stand, threads would fight for cache lines.
 class Lookups {
  public:
-  // Forgets all; each shard gets room for as many children as may be added.
-  void clear(std::size_t max_children) {
+  // Each shard has room for all children.
+  static std::size_t n_places(std::size_t max_children) { return kShards * max_children; }
+
+  // Forgets all, and writes to these places from now on.
+  void begin(Lookup* places, std::size_t max_children) {
+    places_ = places;
     room_ = max_children;
-    if (all_.size() < kShards * room_) all_.resize(kShards * room_);
     n_.fill(0);
   }
   void add(std::uint32_t n_cells, const Fingerprint& key, std::uint32_t child) {
     const std::size_t shard = shard_of(n_cells, key);
-    all_[shard * room_ + n_[shard]++] = {key, child};
+    places_[shard * room_ + n_[shard]++] = {key, child};
   }
-  std::span<Lookup> in(std::size_t shard) { return {all_.data() + shard * room_, n_[shard]}; }
+  std::span<Lookup> in(std::size_t shard) const { return {places_ + shard * room_, n_[shard]}; }
 
  private:
   // Boxes of up to two, of three and of four cells are few but asked for most: in shards of their own they stay cached.
@@ -91,7 +94,7 @@ class Lookups {
     return size_class << kHashBits | key.high >> (64 - kHashBits);
   }
 
-  Array<Lookup> all_;
+  Lookup* places_ = nullptr;
   std::size_t room_ = 0;
   std::array<std::uint32_t, kShards> n_{};
 };
@@ -101,7 +104,7 @@ struct alignas(kCacheLine) Chunk {
   const FrontierBlock* block = nullptr;
   std::size_t first_box = 0;
   std::size_t last_box = 0;
-  std::size_t max_splits = 0;           // of these boxes
+  std::size_t max_splits = 0;           // that these boxes may have
   std::vector<std::uint32_t> n_splits;  // of each box
   std::vector<ListedSplit> splits;
   Lookups lookups;                       // of all children
@@ -150,6 +153,7 @@ class Batch {
   std::size_t n_children() const { return n_children_; }
 
  private:
+  void make_room_for_lookups();
   void list_splits(Chunk& chunk, std::size_t worker);
   void append(std::span<const Split> splits, Chunk& chunk) const;
   void look_up(std::size_t shard);
@@ -166,6 +170,7 @@ class Batch {
   std::vector<Lister> listers_;  // one a worker
   std::array<TableShard, kShards> table_;
   std::vector<Chunk> chunks_;  // kept from batch to batch for their memory
+  Array<Lookup> places_;       // of the look-ups of all chunks; most are never written, and take no memory
   std::size_t n_chunks_ = 0;
   std::size_t n_children_ = 0;
 };
