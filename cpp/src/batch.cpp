@@ -6,7 +6,7 @@ namespace bcart {
 namespace {
 
 constexpr std::size_t kChunkSplits = 1024;              // work for one thread to take
-constexpr std::size_t kBatchSplits = 8 * kChunkSplits;  // for each thread between two barriers: stays in its cache
+constexpr std::size_t kBatchSplits = 4 * kChunkSplits;  // for each thread between two barriers: stays in its cache
 constexpr std::size_t kPrefetchDistance = 32;
 
 }  // namespace
