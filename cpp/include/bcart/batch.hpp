@@ -1,7 +1,6 @@
 // A batch of boxes whose splits are listed and whose children are looked up, in parallel and in a fixed order.
 #pragma once
 
-#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -31,90 +30,24 @@ struct FrontierBlock {
   std::span<const Cell> box(std::size_t i) const { return {cells.data() + begin(i), ends[i] - begin(i)}; }
 };
 
-// What is kept of a split while its children are looked up.
-struct ListedSplit {
-  std::uint64_t mask;  // as in Split, as the next
-  std::uint32_t n_cells[2];
-  std::uint32_t test;  // its number
-};
-
-// Writes the cells of one side of a box, and not one more: behind them another worker may write. `scratch` has room for
-// the cells of the box and one more, and may be the same place.
-void write_side(const Cells& cells, const TestNumbers& numbers, std::span<const Cell> box, const ListedSplit& split,
-                std::size_t side, Cell* scratch, Cell* written);
-
-// A child that is looked for. Once it is found, the place of its id in the table and the id take the room of its key.
-class Lookup {
- public:
-  Lookup(const Fingerprint& key, std::uint32_t child) : entry_(key, child) {}
-
-  std::uint32_t child() const { return entry_.id; }
-
-  // What to look for: a box that is new gets this id.
-  TableShard::Entry entry(BoxId id) const {
-    TableShard::Entry entry = entry_;
-    entry.id = id;
-    return entry;
-  }
-
-  void settle(BoxId& kept) {
-    entry_.high = reinterpret_cast<std::uintptr_t>(&kept);
-    entry_.low = kept;
-  }
-  BoxId* slot() const { return reinterpret_cast<BoxId*>(static_cast<std::uintptr_t>(entry_.high)); }
-  BoxId id() const { return entry_.low; }
-
- private:
-  TableShard::Entry entry_;
-};
-
-// The children of a chunk by the shard of the table that may know them. A shard is the work of one thread, so what it
-// finds is written here: were it written where the children stand, threads would fight for cache lines.
-class Lookups {
- public:
-  // Each shard has room for all children.
-  static std::size_t n_places(std::size_t max_children) { return kShards * max_children; }
-
-  // Forgets all, and writes to these places from now on.
-  void begin(Lookup* places, std::size_t max_children) {
-    places_ = places;
-    room_ = max_children;
-    n_.fill(0);
-  }
-  void add(std::uint32_t n_cells, const Fingerprint& key, std::uint32_t child) {
-    const std::size_t shard = shard_of(n_cells, key);
-    places_[shard * room_ + n_[shard]++] = {key, child};
-  }
-  std::span<Lookup> in(std::size_t shard) const { return {places_ + shard * room_, n_[shard]}; }
-
- private:
-  // Boxes of up to two, of three and of four cells are few but asked for most: in shards of their own they stay cached.
-  static std::size_t shard_of(std::uint32_t n_cells, const Fingerprint& key) {
-    const std::size_t size_class = std::clamp<std::size_t>(n_cells, 2, kSizeClasses + 1) - 2;
-    return size_class << kHashBits | key.high >> (64 - kHashBits);
-  }
-
-  Lookup* places_ = nullptr;
-  std::size_t room_ = 0;
-  std::array<std::uint32_t, kShards> n_{};
-};
-
 // A few boxes of one block, and what is found out about them. Children stand in pairs: left, right.
-struct alignas(kCacheLine) Chunk {
+struct Chunk {
   const FrontierBlock* block = nullptr;
   std::size_t first_box = 0;
   std::size_t last_box = 0;
-  std::size_t max_splits = 0;           // that these boxes may have
   std::vector<std::uint32_t> n_splits;  // of each box
-  std::vector<ListedSplit> splits;
-  Lookups lookups;                       // of all children
-  std::vector<std::uint8_t> is_new;      // of each child: 1 at its first sight
-  std::vector<std::uint32_t> unsettled;  // children whose ids are not known yet, but positions of their first sight
-  std::vector<BoxId*> new_slots;  // of each child: where the table keeps its id; if it is new, one that waits for it
-  std::array<std::vector<std::uint32_t>, kShards> beyond_home;  // look-ups that take another cache line
-  std::array<std::size_t, kShards> n_new{};                     // first sights, by shard
-  std::array<std::size_t, kShards> n_new_cells{};               // of those
-  std::size_t first_position = 0;                               // of the chunk's first child in the batch
+  std::vector<Split> splits;
+  std::vector<BoxId> ids;            // of each child: an id, or kPending and the position of its first sight
+  std::vector<std::uint8_t> is_new;  // of each child: 1 at its first sight
+  std::vector<BoxId*> new_slots;     // of each first sight: the table entry that waits for its id
+  std::vector<std::uint8_t> shards;  // of each child
+  std::vector<std::uint32_t> children_by_shard;
+  std::vector<Fingerprint> keys_by_shard;
+  std::vector<std::uint32_t> beyond_home;  // places among these, each shard where its own begin
+  std::array<std::uint32_t, kShards + 1> shard_ends{};
+  std::array<std::size_t, kShards> n_new{};        // first sights, by shard
+  std::array<std::size_t, kShards> n_new_cells{};  // of those
+  std::size_t first_position = 0;                  // of the chunk's first child in the batch
 
   // Where it goes, for the builder to say.
   std::size_t first_id = 0;        // of the chunk's first box
@@ -123,12 +56,8 @@ struct alignas(kCacheLine) Chunk {
   std::size_t first_new_cell = 0;  // in the block of new boxes
 
   std::size_t n_children() const { return 2 * splits.size(); }
-  BoxId pending(std::uint32_t child) const { return kPending | static_cast<BoxId>(first_position + child); }
+  const Fingerprint& key(std::size_t child) const { return splits[child / 2].keys[child % 2]; }
   std::uint32_t n_cells(std::size_t child) const { return splits[child / 2].n_cells[child % 2]; }
-
-  // Writes what the shards have found for the left and the right children: ids, or kPending and the position of a
-  // first sight.
-  void gather(const std::array<BoxId*, 2>& children);
 
   // The first child from this one on that was not seen before; n_children() if there is none.
   std::size_t next_new(std::size_t child) const {
@@ -141,7 +70,7 @@ struct alignas(kCacheLine) Chunk {
 
 class Batch {
  public:
-  Batch(const SplitRules& rules, const TestNumbers& numbers, Workers& workers);
+  Batch(const SplitRules& rules, Workers& workers);
 
   // Takes boxes from first_box on until there is enough to do; returns the first box not taken.
   std::size_t take(const FrontierBlock& block, std::size_t first_box);
@@ -153,24 +82,15 @@ class Batch {
   std::size_t n_children() const { return n_children_; }
 
  private:
-  void make_room_for_lookups();
   void list_splits(Chunk& chunk, std::size_t worker);
-  void append(std::span<const Split> splits, Chunk& chunk) const;
   void look_up(std::size_t shard);
   void look_up(Chunk& chunk, std::size_t shard);
 
-  struct alignas(kCacheLine) Lister {
-    SplitFinder finder;
-    std::vector<Split> splits;  // of one box
-  };
-
   const SplitRules& rules_;
-  const TestNumbers& numbers_;
   Workers& workers_;
-  std::vector<Lister> listers_;  // one a worker
+  std::vector<SplitFinder> finders_;  // one a worker
   std::array<TableShard, kShards> table_;
   std::vector<Chunk> chunks_;  // kept from batch to batch for their memory
-  Array<Lookup> places_;       // of the look-ups of all chunks; most are never written, and take no memory
   std::size_t n_chunks_ = 0;
   std::size_t n_children_ = 0;
 };
