@@ -5,7 +5,6 @@ tables into benchmarks/README.md.
 
 python -m benchmarks.peers               # all of it, from the root of the repository
 python -m benchmarks.peers --quick       # two tables, three folds, nothing is written
-python -m benchmarks.peers --only regression/airfoil --keep     # one table again; the other results stay
 python -m benchmarks.peers --report      # only the tables and the figure, from the results that are there
 """
 
@@ -44,9 +43,9 @@ def main() -> None:
         for model in models_for(table.is_regression, table.max_depth):
             rows.append(in_own_process(model, table, n_folds=3 if given.quick else given.folds))
             print(report.line(rows[-1]), flush=True)
-        if given.keep:
-            write_rows(in_place(rows, read_rows()) if given.only else rows)
-    if given.keep:
+        if not given.quick and not given.only:
+            write_rows(rows)
+    if not given.quick and not given.only:
         report.write(read_rows())
 
 
@@ -54,23 +53,10 @@ def arguments() -> argparse.Namespace:
     """Read the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="two tables, three folds; print and write nothing")
-    parser.add_argument("--only", nargs="+", metavar="TABLE", help="such as paper/iris; writes nothing without --keep")
-    parser.add_argument("--keep", action="store_true", help="put these results in the place of earlier ones")
+    parser.add_argument("--only", nargs="+", metavar="TABLE", help="such as paper/iris; print and write nothing")
     parser.add_argument("--folds", type=int, default=10)
     parser.add_argument("--report", action="store_true", help="tables and figure from the results that are there")
-    given = parser.parse_args()
-    given.keep = not given.quick and (given.keep or not given.only)
-    return given
-
-
-def in_place(rows: list[Row], earlier: list[Row]) -> list[Row]:
-    """Return the earlier results with those of some tables replaced."""
-    by_table: dict[object, list[Row]] = {}
-    for row in earlier:
-        by_table.setdefault(row["table"], []).append(row)
-    for table in {row["table"] for row in rows}:
-        by_table[table] = [row for row in rows if row["table"] == table]
-    return [row for of_table in by_table.values() for row in of_table]
+    return parser.parse_args()
 
 
 def in_own_process(model: Model, table: Table, n_folds: int) -> Row:
