@@ -48,7 +48,7 @@ class Builder {
         limits_(limits),
         workers_(workers),
         progress_(progress) {
-    batch_.emplace(rules_, workers);
+    batch_.emplace(rules_, numbers_, workers);
     scratch_.assign(workers.size(), std::vector<Cell>(cells.n_cells + 1));
     graph_.n_bins = cells.n_bins;
     graph_.kinds = cells.kinds;
@@ -93,7 +93,7 @@ class Builder {
 
   void expand_batch();
   void place_chunks();
-  void number_new_boxes(const Chunk& chunk, std::size_t worker);
+  void number_new_boxes(Chunk& chunk, std::size_t worker);
   void store_splits(const Chunk& chunk);
   FrontierBlock& block_for_new_boxes();
   std::size_t n_bytes(std::size_t n_boxes, std::size_t n_splits, std::size_t n_next_cells) const;
@@ -344,7 +344,8 @@ std::size_t Builder::n_bytes(std::size_t n_boxes, std::size_t n_splits, std::siz
          n_frontier_boxes * sizeof(std::size_t);
 }
 
-void Builder::number_new_boxes(const Chunk& chunk, std::size_t worker) {
+void Builder::number_new_boxes(Chunk& chunk, std::size_t worker) {
+  chunk.gather(graph_.children_from(chunk.first_split));
   FrontierBlock& block = *next_frontier_.back();
   std::size_t id = chunk.first_new_id;
   std::size_t first_cell = chunk.first_new_cell;
@@ -359,7 +360,7 @@ void Builder::number_new_boxes(const Chunk& chunk, std::size_t worker) {
     graph_.n_cells[id] = chunk.n_cells(child);
     Cell* place = keeps_cells_ ? block.cells.data() + first_cell : scratch;
     const std::span<const Cell> box(place, chunk.n_cells(child));
-    write_side(cells_, parent, chunk.splits[child / 2], child % 2, scratch, place);
+    write_side(cells_, numbers_, parent, chunk.splits[child / 2], child % 2, scratch, place);
     cells_.add_up(box, graph_.statistics.data() + id * cells_.n_statistics);
     if (keeps_cells_) {
       first_cell += box.size();
@@ -371,7 +372,6 @@ void Builder::number_new_boxes(const Chunk& chunk, std::size_t worker) {
 }
 
 void Builder::store_splits(const Chunk& chunk) {
-  const auto resolve = [&](BoxId id) { return (id & kPending) != 0 ? id_at_[id & ~kPending] : id; };
   std::size_t first = chunk.first_split;
   for (std::size_t i = 0; i < chunk.n_splits.size(); ++i) {
     graph_.first_split[chunk.first_id + i] = first;
@@ -379,9 +379,12 @@ void Builder::store_splits(const Chunk& chunk) {
     first += chunk.n_splits[i];
   }
   for (std::size_t split = 0; split < chunk.splits.size(); ++split) {
-    graph_.tests.set(chunk.first_split + split, numbers_.number(chunk.splits[split].test));
-    graph_.left[chunk.first_split + split] = resolve(chunk.ids[2 * split]);
-    graph_.right[chunk.first_split + split] = resolve(chunk.ids[2 * split + 1]);
+    graph_.tests.set(chunk.first_split + split, chunk.splits[split].test);
+  }
+  const auto children = graph_.children_from(chunk.first_split);
+  for (const std::uint32_t child : chunk.unsettled) {
+    BoxId& id = children[child % 2][child / 2];
+    id = id_at_[id & ~kPending];
   }
 }
 

@@ -38,7 +38,12 @@ void* allocate_small(std::size_t n_bytes) {
 
 #if defined(__linux__)
 
-bool is_mapped(std::size_t n_bytes) { return n_bytes >= kLargePage; }
+constexpr std::size_t kPage = std::size_t{1} << 16;  // of any system, or a multiple
+
+// What is smaller stays with the heap when it is released: all arrays of a build that grow in turn leave little there.
+bool is_mapped(std::size_t n_bytes) { return n_bytes >= 4 * kPage; }
+
+std::size_t n_bytes_mapped(std::size_t n_bytes) { return round_up(n_bytes, n_bytes < kLargePage ? kPage : kLargePage); }
 
 void* checked_mapping(void* memory, std::size_t n_bytes) {
   if (memory == MAP_FAILED) throw std::bad_alloc();
@@ -47,16 +52,16 @@ void* checked_mapping(void* memory, std::size_t n_bytes) {
 }
 
 void* map(std::size_t n_bytes) {
-  const std::size_t rounded = round_up(n_bytes, kLargePage);
+  const std::size_t rounded = n_bytes_mapped(n_bytes);
   return checked_mapping(mmap(nullptr, rounded, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), rounded);
 }
 
 void* remap(void* memory, std::size_t old_bytes, std::size_t new_bytes) {
-  const std::size_t rounded = round_up(new_bytes, kLargePage);
-  return checked_mapping(mremap(memory, round_up(old_bytes, kLargePage), rounded, MREMAP_MAYMOVE), rounded);
+  const std::size_t rounded = n_bytes_mapped(new_bytes);
+  return checked_mapping(mremap(memory, n_bytes_mapped(old_bytes), rounded, MREMAP_MAYMOVE), rounded);
 }
 
-void unmap(void* memory, std::size_t n_bytes) { munmap(memory, round_up(n_bytes, kLargePage)); }
+void unmap(void* memory, std::size_t n_bytes) { munmap(memory, n_bytes_mapped(n_bytes)); }
 
 bool is_mappable(std::size_t n_bytes) {
   void* memory = mmap(nullptr, n_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -90,14 +95,14 @@ class KeptMemory {
 
   bool put(Memory memory) noexcept {
     const std::lock_guard lock(mutex_);
-    if (!is_on() || n_kept_ == kept_.size()) return false;
+    if (!is_on() || memory.n_bytes < kLargePage || n_kept_ == kept_.size()) return false;
     kept_[n_kept_++] = {memory.data, (memory.n_bytes + kLargePage - 1) / kLargePage * kLargePage};
     return true;
   }
 
   // What is large and grows in small steps gets the largest, since it will need it; all else what fits.
   Memory take(std::size_t n_bytes, bool grows_in_steps) noexcept {
-    if (!is_on() || !is_mapped(n_bytes)) return {};
+    if (!is_on() || n_bytes < kLargePage) return {};
     const std::lock_guard lock(mutex_);
     const bool is_largest_best = grows_in_steps && is_large(n_bytes);
     const std::size_t most = is_largest_best ? std::numeric_limits<std::size_t>::max() : 2 * n_bytes;

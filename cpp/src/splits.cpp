@@ -56,16 +56,6 @@ void set_bits(std::uint64_t* words, std::size_t begin, std::size_t end) {
 
 }  // namespace
 
-void write_side(const Cells& cells, std::span<const Cell> box, const Split& split, std::size_t side, Cell* scratch,
-                Cell* written) {
-  if (split.mask != 0) {
-    select_cells(box, side == 0 ? split.mask : all_cells(box.size()) ^ split.mask, written);
-  } else {
-    select_cells(cells, box, split.test, side == 0, scratch);
-    if (written != scratch) std::copy_n(scratch, split.n_cells[side], written);
-  }
-}
-
 SplitRules::SplitRules(const Cells& cells, const Family& family)
     : cells_(cells), family_(family), fingerprints_(cell_fingerprints(cells.n_cells)) {
   first_bin_.push_back(0);

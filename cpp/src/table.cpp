@@ -33,8 +33,8 @@ void TableShard::grow(std::size_t n_buckets) {
 }
 
 void TableShard::reinsert(const Bucket& bucket) {
-  for (const auto& [high, low, id] : bucket.entries) {
-    if (id != kFree) find_or_insert({std::uint64_t{low} << 32, high}, id);
+  for (const Entry& entry : bucket.entries) {
+    if (entry.id != kFree) find_or_insert(entry);
   }
 }
 

@@ -25,15 +25,16 @@ void check_against_map(std::mt19937_64& random, std::size_t n_batches, std::size
     for (std::size_t i = 0; i < n; ++i) {
       if (keys.empty() || random() % 3 != 0) keys.push_back(make_key());
       const Fingerprint key = random() % 2 != 0 ? keys.back() : keys[pick(random, keys.size())];
-      table.prefetch(key);
-      const BoxId id = table.find_or_insert(key, next_id);
+      table.prefetch({key, next_id});
+      const BoxId id = table.find_or_insert({key, next_id});
       const auto [place, is_new] = known.try_emplace({key.low, key.high}, next_id);
       CHECK_EQUAL(id, place->second);
       if (is_new) ++next_id;
     }
   }
   table.reserve(1);
-  for (const auto& [key, id] : known) CHECK_EQUAL(table.find_or_insert({key.first, key.second}, next_id), id);
+  for (const auto& [key, id] : known)
+    CHECK_EQUAL(table.find_or_insert({Fingerprint{key.first, key.second}, next_id}), id);
 }
 
 }  // namespace
@@ -67,10 +68,10 @@ TEST(an_id_can_be_changed_until_the_next_growth) {
   for (Fingerprint& key : keys) key = {random(), random()};
   table.reserve(keys.size());
   std::vector<BoxId*> slots;
-  for (const Fingerprint& key : keys) slots.push_back(&table.find_or_insert(key, 1U << 31));
+  for (const Fingerprint& key : keys) slots.push_back(&table.find_or_insert({key, 1U << 31}));
   for (std::size_t i = 0; i < keys.size(); ++i) *slots[i] = static_cast<BoxId>(i + 1);
   table.reserve(50'000);
-  for (std::size_t i = 0; i < keys.size(); ++i) CHECK_EQUAL(table.find_or_insert(keys[i], 7), i + 1);
+  for (std::size_t i = 0; i < keys.size(); ++i) CHECK_EQUAL(table.find_or_insert({keys[i], 7}), i + 1);
 }
 
 }  // namespace bcart::check

@@ -1,6 +1,7 @@
 // A batch of boxes whose splits are listed and whose children are looked up, in parallel and in a fixed order.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -30,21 +31,56 @@ struct FrontierBlock {
   std::span<const Cell> box(std::size_t i) const { return {cells.data() + begin(i), ends[i] - begin(i)}; }
 };
 
+// What is kept of a split while its children are looked up.
+struct ListedSplit {
+  std::uint64_t mask;  // as in Split, as the next
+  std::uint32_t n_cells[2];
+  std::uint32_t test;  // its number
+};
+
+// Writes the cells of one side of a box, and not one more: behind them another worker may write. `scratch` has room for
+// the cells of the box and one more, and may be the same place.
+void write_side(const Cells& cells, const TestNumbers& numbers, std::span<const Cell> box, const ListedSplit& split,
+                std::size_t side, Cell* scratch, Cell* written);
+
+// A child that is looked for. Once it is found, the place of its id in the table and the id take the room of its key.
+class Lookup {
+ public:
+  Lookup() = default;
+  Lookup(const Fingerprint& key, std::uint32_t child) : entry_(key, child) {}
+
+  std::uint32_t child() const { return entry_.id; }
+
+  // What to look for: a box that is new gets this id.
+  TableShard::Entry entry(BoxId id) const {
+    TableShard::Entry entry = entry_;
+    entry.id = id;
+    return entry;
+  }
+
+  void settle(BoxId& kept) {
+    entry_.high = reinterpret_cast<std::uintptr_t>(&kept);
+    entry_.low = kept;
+  }
+  BoxId* slot() const { return reinterpret_cast<BoxId*>(static_cast<std::uintptr_t>(entry_.high)); }
+  BoxId id() const { return entry_.low; }
+
+ private:
+  TableShard::Entry entry_;
+};
+
 // A few boxes of one block, and what is found out about them. Children stand in pairs: left, right.
-struct Chunk {
+struct alignas(kCacheLine) Chunk {
   const FrontierBlock* block = nullptr;
   std::size_t first_box = 0;
   std::size_t last_box = 0;
   std::vector<std::uint32_t> n_splits;  // of each box
-  std::vector<Split> splits;
-  std::vector<BoxId> ids;            // of each child: an id, or kPending and the position of its first sight
-  std::vector<std::uint8_t> is_new;  // of each child: 1 at its first sight
-  std::vector<BoxId*> new_slots;     // of each first sight: the table entry that waits for its id
-  std::vector<std::uint8_t> shards;  // of each child
-  std::vector<std::uint32_t> children_by_shard;
-  std::vector<Fingerprint> keys_by_shard;
-  std::vector<std::uint32_t> beyond_home;  // places among these, each shard where its own begin
+  Array<ListedSplit> splits;
+  Array<Lookup> lookups;  // of all children, by the shard of the table that may know them
   std::array<std::uint32_t, kShards + 1> shard_ends{};
+  std::vector<std::uint8_t> is_new;      // of each child: 1 at its first sight
+  std::vector<std::uint32_t> unsettled;  // children whose ids are not known yet, but positions of their first sight
+  Array<BoxId*> new_slots;  // of each child: where the table keeps its id; if it is new, one that waits for it
   std::array<std::size_t, kShards> n_new{};        // first sights, by shard
   std::array<std::size_t, kShards> n_new_cells{};  // of those
   std::size_t first_position = 0;                  // of the chunk's first child in the batch
@@ -56,8 +92,16 @@ struct Chunk {
   std::size_t first_new_cell = 0;  // in the block of new boxes
 
   std::size_t n_children() const { return 2 * splits.size(); }
-  const Fingerprint& key(std::size_t child) const { return splits[child / 2].keys[child % 2]; }
+  BoxId pending(std::uint32_t child) const { return kPending | static_cast<BoxId>(first_position + child); }
   std::uint32_t n_cells(std::size_t child) const { return splits[child / 2].n_cells[child % 2]; }
+
+  std::span<Lookup> lookups_in(std::size_t shard) {
+    return {lookups.data() + shard_ends[shard], lookups.data() + shard_ends[shard + 1]};
+  }
+
+  // Writes what the shards have found for the left and the right children: ids, or kPending and the position of a
+  // first sight.
+  void gather(const std::array<BoxId*, 2>& children);
 
   // The first child from this one on that was not seen before; n_children() if there is none.
   std::size_t next_new(std::size_t child) const {
@@ -70,7 +114,7 @@ struct Chunk {
 
 class Batch {
  public:
-  Batch(const SplitRules& rules, Workers& workers);
+  Batch(const SplitRules& rules, const TestNumbers& numbers, Workers& workers);
 
   // Takes boxes from first_box on until there is enough to do; returns the first box not taken.
   std::size_t take(const FrontierBlock& block, std::size_t first_box);
@@ -82,13 +126,23 @@ class Batch {
   std::size_t n_children() const { return n_children_; }
 
  private:
+  // What a worker needs for the chunk or shard that it works at.
+  struct alignas(kCacheLine) Tools {
+    SplitFinder finder;
+    std::vector<Split> splits;
+    std::vector<std::uint8_t> shards;        // of each child
+    std::vector<std::uint32_t> beyond_home;  // look-ups that take another cache line
+  };
+
   void list_splits(Chunk& chunk, std::size_t worker);
-  void look_up(std::size_t shard);
-  void look_up(Chunk& chunk, std::size_t shard);
+  void keep_splits(Tools& tools, Chunk& chunk) const;
+  void look_up(std::size_t shard, std::size_t worker);
+  void look_up(Chunk& chunk, std::size_t shard, std::vector<std::uint32_t>& beyond_home);
 
   const SplitRules& rules_;
+  const TestNumbers& numbers_;
   Workers& workers_;
-  std::vector<SplitFinder> finders_;  // one a worker
+  std::vector<Tools> tools_;  // one a worker
   std::array<TableShard, kShards> table_;
   std::vector<Chunk> chunks_;  // kept from batch to batch for their memory
   std::size_t n_chunks_ = 0;

@@ -20,11 +20,6 @@ struct Split {
   std::uint64_t mask = 0;  // of a box of up to 64 cells, one bit each: those that go left; zero if not known
 };
 
-// Writes the cells of one side of a box, and not one more: behind them another worker may write. `scratch` has room for
-// the cells of the box and one more, and may be the same place.
-void write_side(const Cells& cells, std::span<const Cell> box, const Split& split, std::size_t side, Cell* scratch,
-                Cell* written);
-
 // The bipartitions of one box met so far, each named by its side without the box's first cell: by the fingerprint of
 // that side, or by the mask of its cells. A zero key marks a free slot.
 template <class Key>
