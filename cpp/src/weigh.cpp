@@ -1,5 +1,6 @@
 #include "bcart/weigh.hpp"
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cmath>
@@ -12,9 +13,10 @@ namespace {
 
 constexpr std::size_t kDigitBits = 8;
 constexpr std::size_t kDigits = 64 / kDigitBits;
+constexpr std::size_t kRadix = std::size_t{1} << kDigitBits;
 constexpr std::size_t kGrain = std::size_t{1} << 16;  // rows between two looks at the clock
 
-using Histogram = std::array<std::size_t, std::size_t{1} << kDigitBits>;
+using Histogram = std::array<std::size_t, kRadix>;
 
 // Whole numbers in the order of the floating-point numbers that they stand for: the bits of negative ones are turned.
 struct Key {
@@ -26,7 +28,7 @@ struct Key {
   double number() const {
     return std::bit_cast<double>(bits ^ ((bits >> 63) != 0 ? std::uint64_t{1} << 63 : ~std::uint64_t{0}));
   }
-  std::size_t digit(std::size_t i) const { return bits >> i * kDigitBits & (Histogram().size() - 1); }
+  std::size_t digit(std::size_t i) const { return bits >> i * kDigitBits & (kRadix - 1); }
 };
 
 struct One {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -257,22 +257,35 @@ def uniform_edges(low: float, high: float, max_bins: int) -> FloatArray:
 
 def _quantile_bounds(column: FloatArray, weights: FloatArray, max_bins: int) -> tuple[FloatArray, FloatArray]:
     values, weight_of = _core.weigh(column, None if (weights == 1).all() else weights)
-    codes = quantile_codes(weight_of, max_bins)
-    first = np.flatnonzero(np.diff(codes, prepend=-1))
-    last = np.append(first[1:], len(values)) - 1
-    return values[first], values[last]
+    bins = quantile_bins(weight_of, max_bins)
+    return values[bins.first], values[bins.last]
 
 
-def quantile_codes(
-    weights: FloatArray, max_bins: int, before: float = 0.0, total: float | None = None
-) -> npt.NDArray[np.intp]:
+class QuantileBins(NamedTuple):
+    """The bins that hold some values: their numbers, and where the first and the last value of each stand."""
+
+    number: CodeArray
+    first: npt.NDArray[np.intp]
+    last: npt.NDArray[np.intp]
+
+
+def quantile_bins(weights: FloatArray, max_bins: int, before: float = 0.0, total: float | None = None) -> QuantileBins:
     """Put each distinct value, given in ascending order by its weight, into the bin that the middle of it falls into.
 
     If they are some of many, `before` is the weight of those below, and `total` that of all.
     """
-    ends = np.cumsum(np.concatenate([[before], weights]))[1:]
-    middles = (ends - weights / 2) / (ends[-1] if total is None else total)
-    return np.asarray(np.minimum((middles * max_bins + 1e-9).astype(np.intp), max_bins - 1))
+    position = weights.copy()  # in bins, after some steps: there may be millions of values, so all in one array
+    position[:1] += before
+    np.cumsum(position, out=position)
+    total = position[-1] if total is None else total
+    position -= weights / 2
+    position /= total
+    position *= max_bins
+    position += 1e-9
+    numbers = np.minimum(position, max_bins - 1, out=position).astype(np.uint8)
+    last = np.append(np.flatnonzero(numbers[1:] != numbers[:-1]), len(numbers) - 1)
+    first = np.append(0, last[:-1] + 1)
+    return QuantileBins(numbers[first], first, last)
 
 
 def _midpoints(below: npt.ArrayLike, above: npt.ArrayLike) -> FloatArray:

@@ -24,7 +24,7 @@ DATA = {
         ("numbers", 1.0, ""),
         ("wide", 1.0, ""),
         ("many rows", 2.0, ""),
-        ("a great many rows", 0.5, ""),
+        ("a great many rows", 0.3, "max_bins=10, binning='quantile'"),
         ("many bins", 0.5, "max_bins=255, binning='quantile'"),
         ("numbers", 0.5, "prior='depth-decay'"),
     ],

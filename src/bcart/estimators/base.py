@@ -47,7 +47,7 @@ class BayesianTree(BaseEstimator):  # type: ignore[misc]
     ) -> None:
         """Compute the posterior from a table, its weights, and the way in which rows of codes add up to cells.
 
-        The time that it may take runs since then.
+        `since` is when the fit began: its time limit counts from there.
         """
         as_predictor(self.predictor)
         prior = choose_prior(self.prior, self.log_phi, self.split_alpha, self.split_beta)

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from bcart.files.known import KnownRows
 from bcart.files.source import Source
 from bcart.files.sql import count_cuts
-from bcart.grid import quantile_codes, uniform_edges
+from bcart.grid import CodeArray, quantile_bins, uniform_edges
 from bcart.parse import FloatArray
 
 Bounds = tuple[FloatArray, FloatArray]  # the lowest and the highest value in each bin
@@ -38,13 +37,11 @@ def quantile_bounds(source: Source, x: str, rows: KnownRows, max_bins: int) -> B
     high: dict[int, float] = {}
     before = 0.0
     for chunk in source.chunks("ordered"):
-        codes = quantile_codes(chunk["weight"], max_bins, before, total)
-        first = np.flatnonzero(np.diff(codes, prepend=-1))
-        last = np.append(first[1:], len(codes)) - 1
-        low = {**_by_code(codes[first], chunk["x"][first]), **low}
-        high = {**high, **_by_code(codes[last], chunk["x"][last])}
+        bins = quantile_bins(chunk["weight"], max_bins, before, total)
+        low = {**_by_number(bins.number, chunk["x"][bins.first]), **low}
+        high = {**high, **_by_number(bins.number, chunk["x"][bins.last])}
         before = _end(before, chunk["weight"])
-    return np.array([low[code] for code in sorted(low)]) + 0.0, np.array([high[code] for code in sorted(high)]) + 0.0
+    return np.array([low[i] for i in sorted(low)]) + 0.0, np.array([high[i] for i in sorted(high)]) + 0.0
 
 
 def _end(before: float, weights: FloatArray) -> float:
@@ -52,5 +49,5 @@ def _end(before: float, weights: FloatArray) -> float:
     return float(np.cumsum(np.concatenate([[before], weights]))[-1])
 
 
-def _by_code(codes: npt.NDArray[np.intp], values: FloatArray) -> dict[int, float]:
-    return dict(zip(codes.tolist(), values.tolist(), strict=True))
+def _by_number(numbers: CodeArray, values: FloatArray) -> dict[int, float]:
+    return dict(zip(numbers.tolist(), values.tolist(), strict=True))
