@@ -1,7 +1,7 @@
 """bcart beside CART, random forests, optimal trees and BART: time, size, accuracy and honesty of probabilities.
 
-Ten folds, the same for all models; one thread each. Writes benchmarks/results/peers.csv and peers.png, and puts the
-tables into benchmarks/README.md.
+Ten folds, the same for all models; one thread each, as many models at a time as there are processors. Writes
+benchmarks/results/peers.csv and peers.png, and puts the tables into benchmarks/README.md.
 
 python -m benchmarks.peers               # all of it, from the root of the repository
 python -m benchmarks.peers --quick       # two tables, three folds, nothing is written
@@ -12,18 +12,16 @@ from __future__ import annotations
 
 import argparse
 import csv
-import multiprocessing
 import time
 from collections import Counter
 from collections.abc import Callable
-from concurrent.futures import ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 
 import numpy as np
 
 from benchmarks.peers import report, scoring
 from benchmarks.peers.data import QUICK, Table, load
+from benchmarks.peers.jobs import Ended, side_by_side
 from benchmarks.peers.models import Model, missing_packages, models_for
 
 RESULTS = Path(__file__).parents[1] / "results" / "peers.csv"
@@ -38,14 +36,20 @@ def main() -> None:
         return
     for package in missing_packages():
         print(f"{package} is left out: it is not installed (pip install '.[bench]')")
+    n_folds = 3 if given.quick else given.folds
+    is_kept = not given.quick and not given.only
+    jobs = [
+        (model, table, n_folds)
+        for table in load(given.only or (list(QUICK) if given.quick else None))
+        for model in models_for(table.is_regression, table.max_depth)
+    ]
     rows: list[Row] = []
-    for table in load(given.only or (list(QUICK) if given.quick else None)):
-        for model in models_for(table.is_regression, table.max_depth):
-            rows.append(in_own_process(model, table, n_folds=3 if given.quick else given.folds))
-            print(report.line(rows[-1]), flush=True)
-        if not given.quick and not given.only:
+    for job, row in zip(jobs, side_by_side(judge, jobs), strict=True):
+        rows.append(describe_row(*job, "ended the process") if row is Ended else row)
+        print(report.line(rows[-1]), flush=True)
+        if is_kept:
             write_rows(rows)
-    if not given.quick and not given.only:
+    if is_kept:
         report.write(read_rows())
 
 
@@ -57,15 +61,6 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--folds", type=int, default=10)
     parser.add_argument("--report", action="store_true", help="tables and figure from the results that are there")
     return parser.parse_args()
-
-
-def in_own_process(model: Model, table: Table, n_folds: int) -> Row:
-    """Judge a model where it does no harm: some peers end the process when their time is over."""
-    with ProcessPoolExecutor(1, multiprocessing.get_context("fork")) as pool:
-        try:
-            return pool.submit(judge, model, table, n_folds).result()
-        except BrokenProcessPool:
-            return describe_row(model, table, n_folds, "ended the process")
 
 
 def describe_row(model: Model, table: Table, n_folds: int, note: str) -> Row:

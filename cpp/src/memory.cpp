@@ -141,13 +141,8 @@ Memory reallocate(Memory memory, std::size_t n_used, std::size_t n_bytes) {
   if (moved.data == nullptr && is_mapped(memory.n_bytes) && is_mapped(n_bytes)) {
     return {remap(memory.data, memory.n_bytes, n_bytes), n_bytes};
   }
-  const std::size_t n_copied = std::min(n_used, n_bytes);
-  if (moved.data == nullptr) {
-    moved = allocate_zeroed(n_bytes);
-  } else {
-    std::memset(static_cast<std::byte*>(moved.data) + n_copied, 0, moved.n_bytes - n_copied);
-  }
-  std::memcpy(moved.data, memory.data, n_copied);
+  if (moved.data == nullptr) moved = allocate_zeroed(n_bytes);
+  std::memcpy(moved.data, memory.data, std::min(n_used, n_bytes));
   release(memory);
   return moved;
 }

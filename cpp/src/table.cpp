@@ -25,6 +25,7 @@ void TableShard::grow(std::size_t n_buckets) {
   const std::size_t n_old = buckets_.size();
   const std::size_t n_aside = std::min(n_old, kFrontBuckets);
   buckets_.resize(n_buckets);
+  std::fill(buckets_.data() + n_old, buckets_.data() + n_buckets, Bucket{});
   n_used_ = 0;
   for (std::size_t i = n_old; i > n_aside; --i) reinsert(std::exchange(buckets_[i - 1], Bucket{}));
   std::vector<Bucket> aside(buckets_.data(), buckets_.data() + n_aside);

@@ -103,6 +103,13 @@ def test_a_run_in_processes_gives_the_same_numbers(report):
     assert re.fullmatch(r"iris( in \w+ bins)?, trial 1, fold \d", what[0])
 
 
+@pytest.mark.parametrize(("slower", "expected"), [(1.0, 100.0), (2.0, 190.0), (0.5, 55.0)])
+def test_the_time_that_is_left_starts_from_what_is_expected_and_goes_over_to_what_is_seen(slower, expected):
+    assert schedule._seconds_left(0.0, 0.0, 100.0) == 100.0
+    assert schedule._seconds_left(slower * 90.0, 90.0, 100.0) == pytest.approx(expected / 10)
+    assert schedule._seconds_left(slower * 100.0, 100.0, 100.0) == 0.0
+
+
 def test_every_dataset_binning_model_trial_and_fold_is_there_once(report):
     keys = {(r.binning, r.model, r.trial, r.fold) for r in report.results}
     assert len(keys) == len(report.results) == (2 + 3 * 4) * TRIALS * FOLDS

@@ -12,8 +12,8 @@
 
 namespace bcart {
 
-// Like std::vector, but elements that were never written are zero, growing moves no bytes where the system can help,
-// and capacity that was never touched costs no memory.
+// Like std::vector, but elements that an array grows by are anything (those of a new one are zero), growing moves no
+// bytes where the system can help, and capacity that was never touched costs no memory.
 template <class T>
 class Array {
   static_assert(std::is_trivially_copyable_v<T>);

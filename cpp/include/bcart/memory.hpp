@@ -18,7 +18,8 @@ struct Memory {
 // spend much of their time in page-table walks. Untouched memory costs nothing. Throws std::bad_alloc.
 Memory allocate_zeroed(std::size_t n_bytes);
 
-// Moves page tables instead of bytes where the system can. The bytes in use stay; what was never written is zero.
+// Moves page tables instead of bytes where the system can. The bytes in use stay; what comes behind them may be
+// anything.
 Memory reallocate(Memory memory, std::size_t n_used, std::size_t n_bytes);
 
 void release(Memory memory) noexcept;

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import sys
-import time
 from collections.abc import Sequence
 
 from bcart.errors import BcartError, MemoryBudgetError
@@ -55,19 +54,17 @@ class ProgressLine:
     """Keeps one line on stderr up to date, or writes one at first and for every tenth where it is no terminal."""
 
     def __init__(self) -> None:
-        self._start = time.monotonic()
         self._tenths = -1
         self._is_open = False
 
-    def __call__(self, done: float, total: float, what: str) -> None:
+    def __call__(self, passed: float, expected: float, what: str) -> None:
         """Show how far it is, and how long it will take."""
-        tenths = int(10 * done / total)
+        tenths = int(10 * passed / expected)
         is_terminal = sys.stderr.isatty()
         if not is_terminal and tenths == self._tenths:
             return
-        seconds = time.monotonic() - self._start
-        left = seconds * (total - done) / done
-        text = f"{done / total:4.0%}  {_minutes(seconds)} so far, about {_minutes(left)} left  ({what})"
+        left = _minutes(expected - passed)
+        text = f"{passed / expected:4.0%}  {_minutes(passed)} so far, about {left} left  ({what})"
         sys.stderr.write(f"\r{text}\033[K" if is_terminal else f"{text}\n")
         sys.stderr.flush()
         self._tenths, self._is_open = tenths, is_terminal

@@ -51,7 +51,7 @@ def run(
     n_jobs : int or None
         Folds that run at once; None for one a core. Never more than free memory has room for. No result depends on it.
     on_progress : callable or None
-        Called with the expected seconds of what is done and of all, and with what was done last.
+        Called with the seconds that have passed, those that are expected in all, and what was done last.
     trials, folds : int or None
         None for five trials of ten folds.
     datasets : sequence of str or None
