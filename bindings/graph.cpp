@@ -8,6 +8,7 @@
 #include <tuple>
 
 #include "bcart/fold.hpp"
+#include "bcart/memory.hpp"
 #include "bindings.hpp"
 
 namespace bcart::bindings {
@@ -33,6 +34,7 @@ Graph build(const Input<Code, 2>& codes, const std::vector<std::size_t>& n_bins,
   PythonMonitor monitor(std::move(on_progress));
   const nb::gil_scoped_release no_gil;
   Workers workers(n_workers, monitor, deadline_in(seconds, kShareOfListing));
+  return_unused_heap();  // what earlier work left there is not counted
   return build_graph(cells, family, {max_bytes, folding}, workers, monitor.progress);
 }
 

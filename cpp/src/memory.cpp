@@ -15,6 +15,9 @@
 #if defined(__linux__)
 #include <sys/mman.h>
 #endif
+#if defined(__GLIBC__)
+#include <malloc.h>
+#endif
 
 namespace bcart {
 namespace {
@@ -156,6 +159,12 @@ void release(Memory memory) noexcept {
 }
 
 void keep_released_memory(bool is_kept) noexcept { kept_memory.turn(is_kept); }
+
+void return_unused_heap() noexcept {
+#if defined(__GLIBC__)
+  malloc_trim(0);
+#endif
+}
 
 bool can_map(std::size_t n_bytes) noexcept { return is_mappable(n_bytes); }
 

@@ -29,6 +29,9 @@ void release(Memory memory) noexcept;
 // `keep_released_memory(false)`.
 void keep_released_memory(bool is_kept) noexcept;
 
+// What was freed in small pieces goes back to the system, where the heap can do that.
+void return_unused_heap() noexcept;
+
 // Tells whether the process may have so many more bytes of addresses, now.
 bool can_map(std::size_t n_bytes) noexcept;
 
