@@ -19,6 +19,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from bcart import BayesianTreeClassifier, InvalidDataError, InvalidModelError, MemoryBudgetError
 from bcart.reproduce import __main__, experiment, fetch, figures, reproduction, run, schedule
+from bcart.reproduce.binning import BINNINGS
 from bcart.reproduce.data import Problem
 from bcart.reproduce.intervals import Interval
 from bcart.reproduce.tables import fold_lines, mark
@@ -141,6 +142,19 @@ def test_what_is_marked_in_the_table_is_outside(report):
     size = numbers(report, "none", "CART", "nodes").mean()
     assert size < 19.6 - 4.153 - 0.05  # raw numbers, and two thirds of the rows: smaller than the paper's
     assert "▼" in line.split("|")[4]
+
+
+@pytest.mark.parametrize("panel", [panel for panels in figures.FIGURES.values() for panel in panels], ids=str)
+def test_a_figure_shows_every_mean_and_the_whole_of_intervals_that_are_not_too_wide(report, panel):
+    axis = pytest.importorskip("matplotlib.figure").Figure().subplots()
+    figures._draw_panel(axis, panel, report)
+    low, high = axis.get_xlim()
+    drawn = [report.interval("iris", b, model, panel.measure) for b in BINNINGS for model in panel.models]
+    means = [interval.mean for interval in drawn if interval is not None]
+    assert low < min(means) <= max(means) < high
+    if panel.measure != "fit_seconds":
+        narrow = [i for i in drawn if i is not None and i.half_width < i.mean / 2]
+        assert all(low < i.mean - i.half_width and i.mean + i.half_width < high for i in narrow)
 
 
 def test_a_folder_holds_tables_results_and_figures(report, tmp_path):

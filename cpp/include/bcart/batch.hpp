@@ -1,7 +1,6 @@
 // A batch of boxes whose splits are listed and whose children are looked up, in parallel and in a fixed order.
 #pragma once
 
-#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
