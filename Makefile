@@ -37,7 +37,7 @@ docs: $(VENV)/.installed
 	@echo "The pages are in build/docs/index.html"
 
 cpp-test: $(VENV)/.tools
-	$(BIN)/cmake -S . -B build/cpp -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN))/ninja -DBCART_PYTHON=OFF -DBCART_TESTS=ON > /dev/null
+	$(BIN)/cmake -S . -B build/cpp -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN))/ninja -DBCART_PYTHON=OFF -DBCART_TESTS=ON -DBCART_BENCH=ON > /dev/null
 	$(BIN)/cmake --build build/cpp
 	$(BIN)/ctest --test-dir build/cpp --output-on-failure
 

@@ -12,7 +12,7 @@
 #include <thread>
 #include <vector>
 
-#include "bcart/memory.hpp"
+#include "bcart/array.hpp"
 
 namespace {
 
@@ -48,20 +48,15 @@ std::uint64_t read_in_order(const char* begin, const char* end) {
 
 class Table {
  public:
-  explicit Table(std::size_t megabytes) : n_bytes_(megabytes << 20) {
-    memory_ = static_cast<char*>(bcart::allocate_zeroed(n_bytes_));
-    for (std::size_t i = 0; i < n_bytes_; i += kCacheLine) memory_[i] = static_cast<char>(i >> 6);
+  explicit Table(std::size_t megabytes) : bytes_(megabytes << 20) {
+    for (std::size_t i = 0; i < bytes_.size(); i += kCacheLine) bytes_[i] = static_cast<char>(i >> 6);
   }
-  ~Table() { bcart::release(memory_, n_bytes_); }
-  Table(const Table&) = delete;
-  Table& operator=(const Table&) = delete;
 
-  const char* memory() const { return memory_; }
-  std::size_t n_lines() const { return n_bytes_ / kCacheLine; }
+  const char* memory() const { return bytes_.data(); }
+  std::size_t n_lines() const { return bytes_.size() / kCacheLine; }
 
  private:
-  std::size_t n_bytes_;
-  char* memory_;
+  bcart::Array<char> bytes_;
 };
 
 // Runs `work(thread)` in every thread and returns the seconds; what it read is added to `check`, so that it is read.

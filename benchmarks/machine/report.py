@@ -7,8 +7,8 @@ from benchmarks.readme import markdown
 Row = dict[str, object]
 
 CSV_COLUMNS = [
-    "case", "threads", "status", "cells", "features", "depth", "boxes", "splits", "build", "first_score", "log_sum",
-    "maximum", "count", "prior_mass", "samples", "response", "queries", "split_bytes", "box_bytes", "build_peak",
+    "case", "threads", "status", "cells", "features", "depth", "boxes", "splits", "build", "build_system", "first_score",
+    "log_sum", "maximum", "count", "prior_mass", "samples", "response", "queries", "split_bytes", "box_bytes", "build_peak",
     "peak", "read_ns", "stream_gb", "build_ratio", "sweep_ratio", "log_score", "load",
 ]  # fmt: skip
 COMPARED = {"build": "build s", "log_sum": "log-sum s", "response": "1,000 queries s", "peak": "peak GB"}
@@ -54,6 +54,7 @@ COLUMNS = {
     "boxes": ("boxes", _number(",.0f")),
     "splits": ("splits", _number(",.0f")),
     "build s": ("build", _seconds),
+    "system s": ("build_system", _seconds),
     "first score s": ("first_score", _seconds),
     "log-sum s": ("log_sum", _seconds),
     "max s": ("maximum", _seconds),
