@@ -62,6 +62,15 @@ inline Clock::time_point deadline_in(std::optional<double> seconds, double part 
   return Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(part * *seconds));
 }
 
+// Does some work without the GIL, on a number of threads.
+template <class Work>
+auto at_work(std::size_t n_workers, const Work& work, Clock::time_point deadline = Clock::time_point::max()) {
+  PythonMonitor monitor;
+  const nb::gil_scoped_release no_gil;
+  Workers workers(n_workers, monitor, deadline);
+  return work(workers);
+}
+
 void bind_graph(nb::module_& module);
 void bind_models(nb::module_& module);
 void bind_grammar(nb::module_& module);

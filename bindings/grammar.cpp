@@ -16,24 +16,14 @@ namespace {
 using LogLeaf = std::optional<Input<double, 1>>;
 
 void make_depths(Depths* self, const Graph& graph, const TreePrior& prior, std::size_t n_workers) {
-  PythonMonitor monitor;
-  const nb::gil_scoped_release no_gil;
-  Workers workers(n_workers, monitor);
-  new (self) Depths(graph, prior.depends_on_depth(), workers);
+  at_work(n_workers, [&](Workers& workers) { new (self) Depths(graph, prior.depends_on_depth(), workers); });
 }
 
 template <class Addition>
 Output<double, 1> run_sweep(const Graph& graph, const Depths& depths, const TreePrior& prior, const Fold* fold,
                             const LeafModel* leaf, const LogLeaf& log_leaf, std::size_t n_workers) {
   const Grammar grammar{graph, depths, prior, log_leaf ? log_leaf->data() : nullptr, nullptr, fold, leaf};
-  PythonMonitor monitor;
-  Array<double> values;
-  {
-    const nb::gil_scoped_release no_gil;
-    Workers workers(n_workers, monitor);
-    values = sweep<Addition>(grammar, workers);
-  }
-  return give(std::move(values));
+  return give(at_work(n_workers, [&](Workers& workers) { return sweep<Addition>(grammar, workers); }));
 }
 
 std::pair<Output<double, 1>, Output<double, 1>> run_both_sweeps(const Graph& graph, const Depths& depths,
@@ -41,13 +31,7 @@ std::pair<Output<double, 1>, Output<double, 1>> run_both_sweeps(const Graph& gra
                                                                 const LeafModel& leaf, const Input<double, 1>& log_leaf,
                                                                 std::size_t n_workers) {
   const Grammar grammar{graph, depths, prior, log_leaf.data(), nullptr, fold, &leaf};
-  PythonMonitor monitor;
-  SumsAndMaxima both;
-  {
-    const nb::gil_scoped_release no_gil;
-    Workers workers(n_workers, monitor);
-    both = sweep_both(grammar, workers);
-  }
+  SumsAndMaxima both = at_work(n_workers, [&](Workers& workers) { return sweep_both(grammar, workers); });
   return {give(std::move(both.log_sums)), give(std::move(both.maxima))};
 }
 
@@ -62,10 +46,7 @@ Derivations best(const Grammar& grammar) {
 }
 
 Derivations samples(const Grammar& grammar, std::uint64_t seed, std::size_t n, std::size_t n_workers) {
-  PythonMonitor monitor;
-  const nb::gil_scoped_release no_gil;
-  Workers workers(n_workers, monitor);
-  return derive_samples(grammar, seed, n, workers);
+  return at_work(n_workers, [&](Workers& workers) { return derive_samples(grammar, seed, n, workers); });
 }
 
 }  // namespace
@@ -92,9 +73,10 @@ void bind_grammar(nb::module_& module) {
              "n_workers"_a);
 
   nb::class_<Grammar>(module, "Grammar")
-      .def("__init__", &make_grammar, "graph"_a, "depths"_a, "prior"_a, "fold"_a.none(), "leaf"_a, "log_leaf"_a,
-           "values"_a, nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(), nb::keep_alive<1, 4>(), nb::keep_alive<1, 5>(),
-           nb::keep_alive<1, 6>(), nb::keep_alive<1, 7>(), nb::keep_alive<1, 8>())
+      .def("__init__", &make_grammar, "graph"_a, "depths"_a, "prior"_a, "fold"_a.none(), "leaf"_a,
+           "log_leaf"_a.noconvert(), "values"_a.noconvert(), nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(),
+           nb::keep_alive<1, 4>(), nb::keep_alive<1, 5>(), nb::keep_alive<1, 6>(), nb::keep_alive<1, 7>(),
+           nb::keep_alive<1, 8>())
       .def_prop_ro("n_rules", &Grammar::n_rules)
       .def("log_stop", &Grammar::log_stop, "box"_a, "depth"_a)
       .def("derive_best", &best)

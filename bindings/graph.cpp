@@ -4,7 +4,7 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
-#include <chrono>
+#include <algorithm>
 #include <tuple>
 
 #include "bcart/fold.hpp"
@@ -75,9 +75,12 @@ Graph restore(std::vector<std::size_t> n_bins, std::vector<Kind> kinds, const In
   return graph;
 }
 
-nb::object tests_view(const Graph& graph) {
-  if (graph.tests.is_narrow()) return nb::cast(view(graph.tests.narrow().data(), graph.n_splits()));
-  return nb::cast(view(graph.tests.wide().data(), graph.n_splits()));
+nb::object tests_view(nb::handle self) {
+  const auto& graph = nb::cast<const Graph&>(self);
+  const auto owned = [&]<class T>(const Array<T>& tests) {
+    return nb::cast(Output<T, 1>(tests.data(), {tests.size()}, self));
+  };
+  return graph.tests.is_narrow() ? owned(graph.tests.narrow()) : owned(graph.tests.wide());
 }
 
 using Codes = Output<std::uint32_t, 1>;
@@ -149,7 +152,7 @@ void bind_graph(nb::module_& module) {
       .def_prop_ro(
           "n_cells", [](const Graph& g) { return view(g.n_cells.data(), g.n_boxes()); }, internal)
       .def_prop_ro("statistics", &statistics_view, internal)
-      .def_prop_ro("tests", &tests_view, internal)
+      .def_prop_ro("tests", &tests_view)
       .def_prop_ro(
           "left", [](const Graph& g) { return view(g.left.data(), g.n_splits()); }, internal)
       .def_prop_ro(
@@ -163,9 +166,21 @@ void bind_graph(nb::module_& module) {
              "statistics"_a, "tests"_a, "left"_a, "right"_a, "max_depth"_a.none(), "is_folded"_a, "ending"_a);
 
   nb::class_<Fold>(module, "Fold")
-      .def("__init__", &make_fold, "graph"_a, "codes"_a, "statistics"_a, "weights"_a, "min_samples_leaf"_a,
-           "min_samples_split"_a, nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(), nb::keep_alive<1, 4>(),
-           nb::keep_alive<1, 5>());
+      .def("__init__", &make_fold, "graph"_a, "codes"_a.noconvert(), "statistics"_a.noconvert(),
+           "weights"_a.noconvert(), "min_samples_leaf"_a, "min_samples_split"_a, nb::keep_alive<1, 2>(),
+           nb::keep_alive<1, 3>(), nb::keep_alive<1, 4>(), nb::keep_alive<1, 5>())
+      .def_prop_ro("n_bytes", [](const Fold& fold) { return fold_bytes(fold.cells()); });
+  module.def(
+      "fold_bytes",
+      [](std::size_t n_cells, std::vector<std::size_t> n_bins, std::size_t n_statistics) {
+        Cells cells;
+        cells.n_cells = n_cells;
+        cells.n_features = n_bins.size();
+        cells.n_statistics = n_statistics;
+        cells.n_bins = std::move(n_bins);
+        return fold_bytes(cells);
+      },
+      "n_cells"_a, "n_bins"_a, "n_statistics"_a);
 }
 
 }  // namespace bcart::bindings

@@ -15,12 +15,9 @@ namespace {
 
 Output<double, 1> log_marginal(const LeafModel& leaf, const Input<double, 2>& statistics, std::size_t n_workers) {
   Array<double> result(statistics.shape(0));
-  PythonMonitor monitor;
-  {
-    const nb::gil_scoped_release no_gil;
-    Workers workers(n_workers, monitor);
+  at_work(n_workers, [&](Workers& workers) {
     leaf.log_marginals(statistics.data(), statistics.shape(0), result.data(), workers);
-  }
+  });
   return give(std::move(result));
 }
 

@@ -28,15 +28,6 @@ void make_queries(Queries* self, const Input<std::uint32_t, 2>& positions, const
                      weight_of ? weight_of->data() : nullptr};
 }
 
-// Runs without the GIL on a number of threads.
-template <class Work>
-auto at_work(std::size_t n_workers, const Work& work) {
-  PythonMonitor monitor;
-  const nb::gil_scoped_release no_gil;
-  Workers workers(n_workers, monitor);
-  return work(workers);
-}
-
 std::tuple<Numbers, Numbers, Numbers, Numbers> responses(const Queries& queries, const Grammar& grammar,
                                                          const LeafModel& leaf, std::size_t max_bytes,
                                                          std::size_t n_workers) {
@@ -70,9 +61,10 @@ void bind_queries(nb::module_& module) {
   using namespace nb::literals;
 
   nb::class_<Queries>(module, "Queries")
-      .def("__init__", &make_queries, "positions"_a, "feature"_a, "first"_a, "last"_a, "has_learned_missing"_a,
-           "weight_of"_a.none(), nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(), nb::keep_alive<1, 4>(),
-           nb::keep_alive<1, 5>(), nb::keep_alive<1, 6>(), nb::keep_alive<1, 7>())
+      .def("__init__", &make_queries, "positions"_a.noconvert(), "feature"_a.noconvert(), "first"_a.noconvert(),
+           "last"_a.noconvert(), "has_learned_missing"_a.noconvert(), "weight_of"_a.none().noconvert(),
+           nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(), nb::keep_alive<1, 4>(), nb::keep_alive<1, 5>(),
+           nb::keep_alive<1, 6>(), nb::keep_alive<1, 7>())
       .def("respond", &responses, "grammar"_a, "leaf"_a, "max_bytes"_a, "n_workers"_a)
       .def("mixtures", &all_mixtures, "grammar"_a, "may_lose"_a, "max_bytes"_a, "n_workers"_a,
            "Where the leaves of each query end, and the statistics and weights of all leaves.")

@@ -47,14 +47,11 @@ std::vector<std::vector<double>> copies_of(const std::vector<Numbers>& arrays) {
 // By then the passes over rows that this thread begins must be over.
 thread_local Clock::time_point deadline_of_rows = Clock::time_point::max();
 
-// Runs without the GIL on as many threads as the rows are worth.
+// On as many threads as the rows are worth.
 template <class Work>
 auto at_work(std::size_t n_workers, std::size_t n_rows, const Work& work) {
-  PythonMonitor monitor;
-  const nb::gil_scoped_release no_gil;
   const auto deadline = n_rows < kRowsPerWorker ? Clock::time_point::max() : deadline_of_rows;  // few take no time
-  Workers workers(std::min(n_workers, 1 + n_rows / kRowsPerWorker), monitor, deadline);
-  return work(workers);
+  return bindings::at_work(std::min(n_workers, 1 + n_rows / kRowsPerWorker), work, deadline);
 }
 
 // The codes, one row behind the other, and whether something is missing in each column.

@@ -49,7 +49,7 @@ class Builder {
         workers_(workers),
         progress_(progress) {
     batch_.emplace(rules_, numbers_, workers);
-    scratch_.assign(workers.size(), std::vector<Cell>(cells.n_cells + 1));
+    for (std::size_t i = 0; i < workers.size(); ++i) scratch_.emplace_back(cells.n_cells + 1);
     graph_.n_bins = cells.n_bins;
     graph_.kinds = cells.kinds;
     graph_.n_statistics = cells.n_statistics;
@@ -112,7 +112,7 @@ class Builder {
   Workers& workers_;
   Progress& progress_;
   std::optional<Batch> batch_;
-  std::vector<std::vector<Cell>> scratch_;  // one a worker: the cells of one box, and one more
+  std::vector<Array<Cell>> scratch_;  // one a worker: the cells of one box, and one more
   Graph graph_;
   std::vector<std::unique_ptr<FrontierBlock>> frontier_;
   std::vector<std::unique_ptr<FrontierBlock>> next_frontier_;
@@ -216,7 +216,8 @@ bool Builder::is_foldable(std::size_t depth) const {
   if (n_bytes > limits_.max_bytes) return false;
   if (limits_.folding != Folding::automatic) return limits_.folding == Folding::always;
   const double n_pairs = n_possible(depth, 2);
-  if (n_pairs * kSecondsAPair > workers_.seconds_left() * static_cast<double>(workers_.size())) return false;
+  const std::size_t n_at_once = std::min(workers_.size(), n_boxes - n_expanded);
+  if (n_pairs * kSecondsAPair > workers_.seconds_left() * static_cast<double>(n_at_once)) return false;
   const bool is_wanted = depth + kFoldedLevels == family_.max_depth;
   return n_pairs <= (is_wanted ? kMaxWantedPairs : kMaxFoldedPairs);
 }

@@ -96,14 +96,14 @@ std::size_t random_rule(const Grammar& grammar, std::size_t box, std::size_t dep
 
 Derivations derive_best(const Grammar& grammar) {
   Derivations tree;
-  Unfolder<Maximum> unfolder;
+  Unfolder<Maximum> unfolder(1);
   derive(grammar, unfolder, best_rule, tree);
   return tree;
 }
 
 Derivations derive_samples(const Grammar& grammar, std::uint64_t seed, std::size_t n, Workers& workers) {
   std::vector<Derivations> parts((n + kGrain - 1) / kGrain);
-  std::vector<Unfolder<LogSum>> unfolders(workers.size());
+  std::vector<Unfolder<LogSum>> unfolders(workers.size(), Unfolder<LogSum>(workers.size()));
   workers.run_ranges(0, n, kGrain, [&](std::size_t begin, std::size_t end, std::size_t worker) {
     for (std::size_t i = begin; i < end; ++i) {
       Random random(seed, i);

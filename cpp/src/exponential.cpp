@@ -5,7 +5,7 @@
 
 // Compiled for several widths of vectors, the widest that the processor has is taken at run time. The bits are the
 // same.
-#if defined(__x86_64__) && defined(__linux__) && defined(__GNUC__) && !defined(__clang__) && !defined(BCART_SANITIZED)
+#if defined(__x86_64__) && defined(__GLIBC__) && __GNUC__ >= 12 && !defined(__clang__) && !defined(BCART_SANITIZED)
 #define BCART_WIDEST_VECTORS __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
 #else
 #define BCART_WIDEST_VECTORS

@@ -1,6 +1,5 @@
 #include "bcart/fold.hpp"
 
-#include <algorithm>
 #include <cmath>
 #include <numeric>
 #include <span>
@@ -21,9 +20,9 @@ bool are_whole(std::span<const double> numbers) {
 
 std::size_t fold_bytes(const Cells& cells) {
   const std::size_t n_bins = std::accumulate(cells.n_bins.begin(), cells.n_bins.end(), std::size_t{0});
-  const std::size_t a_cell = sizeof(Fingerprint) + n_bins / 8 + (cells.n_statistics + 1) * sizeof(double) +
-                             cells.n_features * sizeof(std::uint32_t);
-  return cells.n_cells * a_cell + n_bins * (cells.n_statistics + 3) * 4 * sizeof(double);
+  const std::size_t held = sizeof(Fingerprint) + n_bins / 8 + (cells.n_statistics + 1) * sizeof(double);
+  const std::size_t at_work = (2 * cells.n_features + 4) * sizeof(std::uint32_t) + sizeof(std::size_t);  // see Twigs
+  return cells.n_cells * (held + kBoxesAtOnce * at_work) + n_bins * (cells.n_statistics + 3) * 4 * sizeof(double);
 }
 
 Fold::Fold(const Graph& graph, const Cells& cells, const Family& family)
@@ -35,6 +34,12 @@ Fold::Fold(const Graph& graph, const Cells& cells, const Family& family)
       is_exact_(are_whole({cells.statistics, cells.n_cells * cells.n_statistics}) &&
                 are_whole({cells.weights, cells.n_cells})),
       parents_(graph.n_boxes()) {
+  values_.reserve(cells.n_cells * n_values());
+  for (Cell cell = 0; cell < cells.n_cells; ++cell) {
+    const double* statistics = cells.statistics + cell * cells.n_statistics;
+    values_.push_back(cells.weights[cell]);
+    values_.insert(values_.end(), statistics, statistics + cells.n_statistics);
+  }
   for (std::size_t box = 0; box < graph.n_boxes(); ++box) {
     for (std::size_t split = graph.first_split[box]; split < graph.last_split(box); ++split) {
       parents_[graph.left[split]] = parents_[graph.right[split]] = static_cast<BoxId>(box);

@@ -14,8 +14,9 @@ double stirling_rest(double x) {
   return (1.0 / 12 - y * (1.0 / 360 - y * (1.0 / 1260 - y * (1.0 / 1680 - y * (1.0 / 1188 - y * 691.0 / 360360))))) / x;
 }
 
-// log(x (x + 1) ... (x + kShift - 1)), for x up to 1e30.
+// log(x (x + 1) ... (x + kShift - 1))
 double log_product(double x) {
+  if (x > 1e30) return kShift * std::log(x);
   double product = 1;
   for (int i = 0; i < kShift; ++i) product *= x + i;
   return std::log(product);

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <atomic>
 #include <bit>
-#include <memory>
 #include <optional>
 #include <span>
 #include <utility>
@@ -17,6 +16,7 @@ namespace {
 
 constexpr std::size_t kFoldsAtOnce = 64;                  // boxes at the rim
 constexpr double kMayLose = 1e-12;                        // of the probability of all leaves that a query can end in
+constexpr std::size_t kShareOfVisits = 4;                 // of the bytes, one part may be held for boxes at the rim
 constexpr std::size_t kLaneBytes = std::size_t{1} << 27;  // of the weights of queries that share a look at boxes
 
 // Moments of leaves, to be added up for each query.
@@ -57,7 +57,8 @@ class Responder {
         work_(work),
         max_bytes_(max_bytes),
         workers_(workers),
-        tallies_(queries.n_queries, work.tally(grammar.graph)) {}
+        tallies_(queries.n_queries, work.tally(grammar.graph)),
+        max_visits_(1 + max_bytes / kShareOfVisits / (3 * sizeof(Visit) + work.tally(grammar.graph).n_bytes())) {}
 
   // With as many threads as memory allows, and then lanes while their weights are few: in a very large graph, queries
   // meet few boxes together.
@@ -79,13 +80,23 @@ class Responder {
       default:
         run_in_lanes<1>();
     }
-    run_through_fold();
     return std::move(tallies_);
   }
 
  private:
+  // As many queries at once as may be held at the rim. What comes out does not depend on the company.
   template <std::size_t kLanes>
   void run_in_lanes() {
+    const std::size_t n_groups = (queries_.n_queries + kLanes - 1) / kLanes;
+    for (std::atomic<std::size_t> next_group = 0; next_group < n_groups;) {
+      run_to_rim<kLanes>(next_group, n_groups);
+      run_through_fold();
+      at_rim_.clear();
+    }
+  }
+
+  template <std::size_t kLanes>
+  void run_to_rim(std::atomic<std::size_t>& next_group, std::size_t n_groups) {
     struct alignas(kCacheLine) Tools {
       Pass<kLanes> pass;
       Work work;
@@ -95,15 +106,20 @@ class Responder {
     for (std::size_t i = 0; i < n_passes_; ++i) {
       tools.push_back({Pass<kLanes>(grammar_, queries_, queries_.weight_of, may_lose_), work_, {}});
     }
-    const std::size_t n_groups = (queries_.n_queries + kLanes - 1) / kLanes;
-    std::atomic<std::size_t> next_group = 0;
-    const auto run_groups = [&](std::size_t i, std::size_t worker) {
-      for (std::size_t group = next_group++; group < n_groups; group = next_group++) {
+    std::atomic<std::size_t> n_visits = 0;
+    workers_.run(n_passes_, [&](std::size_t i, std::size_t worker) {
+      while (n_visits < max_visits_) {
+        const std::size_t group = next_group++;
+        if (group >= n_groups) return;
+        const std::size_t n_before = tools[i].at_rim.size();
         run_group(tools[i].pass, group * kLanes, tools[i].work, tools[i].at_rim, worker);
+        n_visits += tools[i].at_rim.size() - n_before;
       }
-    };
-    workers_.run(n_passes_, run_groups);
-    for (const Tools& own : tools) at_rim_.insert(at_rim_.end(), own.at_rim.begin(), own.at_rim.end());
+    });
+    for (Tools& own : tools) {
+      at_rim_.insert(at_rim_.end(), own.at_rim.begin(), own.at_rim.end());
+      own.at_rim = {};
+    }
   }
 
   template <std::size_t kLanes>
@@ -199,6 +215,7 @@ class Responder {
   Workers& workers_;
   std::size_t n_passes_ = 1;
   std::vector<Tally> tallies_;
+  std::size_t max_visits_;  // at the rim, before its boxes are unfolded
   std::vector<Visit> at_rim_;
 };
 

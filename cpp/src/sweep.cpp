@@ -1,6 +1,7 @@
 #include "bcart/sweep.hpp"
 
 #include <algorithm>
+#include <atomic>
 
 #include "bcart/twigs.hpp"
 
@@ -41,24 +42,30 @@ void add_up(const Grammar& grammar, std::size_t begin, std::size_t end, Terms& t
   for (std::size_t i = 0; i < terms.values.size(); ++i) place[grammar.stride * i] = terms.values[i];
 }
 
-// The values of boxes at the rim need no others.
+// The values of boxes at the rim need no others. Large boxes take memory, so that few are added up at once.
 template <class Addition>
 void add_up_fold(const Grammar& grammar, double* values, Workers& workers) {
   if (grammar.fold == nullptr) return;
+  const Graph& graph = grammar.graph;
   std::vector<std::size_t> rim;
-  for (std::size_t box = 0; box < grammar.graph.n_boxes(); ++box) {
-    if (grammar.has_rim(box)) rim.push_back(box);
+  std::size_t largest = 1;
+  for (std::size_t box = 0; box < graph.n_boxes(); ++box) {
+    if (!grammar.has_rim(box)) continue;
+    rim.push_back(box);
+    largest = std::max<std::size_t>(largest, graph.n_cells[box]);
   }
-  const std::size_t depth = *grammar.graph.last_depth();
-  std::vector<Twigs> twigs;
-  for (std::size_t i = 0; i < workers.size(); ++i)
-    twigs.emplace_back(*grammar.fold, grammar.prior, grammar.leaf, depth);
-  std::vector<std::vector<Cell>> cells(workers.size());
-  workers.run(rim.size(), [&](std::size_t i, std::size_t worker) {
-    grammar.fold->find_cells(rim[i], cells[worker]);
-    const double log_leaf = grammar.log_leaf == nullptr ? 0 : grammar.log_leaf[rim[i]];
-    const std::size_t place = grammar.stride * grammar.depths.place(rim[i], depth);
-    values[place] = twigs[worker].value<Addition>(cells[worker], log_leaf);
+  const std::size_t depth = *graph.last_depth();
+  const std::size_t n_at_once = std::clamp<std::size_t>(kBoxesAtOnce * graph.n_cells[0] / largest, 1, workers.size());
+  std::atomic<std::size_t> next = 0;
+  workers.run(n_at_once, [&](std::size_t, std::size_t worker) {
+    Twigs twigs(*grammar.fold, grammar.prior, grammar.leaf, depth);
+    std::vector<Cell> cells;
+    for (std::size_t i = next++; i < rim.size(); i = next++) {
+      grammar.fold->find_cells(rim[i], cells);
+      const double log_leaf = grammar.log_leaf == nullptr ? 0 : grammar.log_leaf[rim[i]];
+      const std::size_t place = grammar.stride * grammar.depths.place(rim[i], depth);
+      values[place] = twigs.value<Addition>(cells, log_leaf, workers, worker);
+    }
   });
 }
 

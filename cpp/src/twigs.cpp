@@ -17,20 +17,13 @@ Twigs::Twigs(const Fold& fold, const TreePrior& prior, const LeafModel* leaf, st
       prior_(prior),
       leaf_(leaf),
       depth_(depth),
-      width_(fold.cells().n_statistics + 1),
+      width_(fold.n_values()),
       finder_(fold.rules()),
       group_of_code_(256),
-      seen_(fold.rules().max_splits(fold.cells().n_cells)) {
-  const Cells& cells = fold.cells();
-  for (Cell cell = 0; cell < cells.n_cells; ++cell) {
-    const double* statistics = cells.statistics + cell * cells.n_statistics;
-    cell_values_.push_back(cells.weights[cell]);
-    cell_values_.insert(cell_values_.end(), statistics, statistics + cells.n_statistics);
-  }
-}
+      seen_(fold.rules().max_splits(fold.cells().n_cells)) {}
 
 template <class Addition>
-double Twigs::value(std::span<const Cell> box, double log_leaf) {
+double Twigs::value(std::span<const Cell> box, double log_leaf, Workers& workers, std::size_t worker) {
   splits_.clear();
   finder_.find(box, splits_);
   const std::size_t n = splits_.size();
@@ -38,6 +31,7 @@ double Twigs::value(std::span<const Cell> box, double log_leaf) {
   find_groups(box);
   child_values_.resize(2 * n);
   for (const FeatureGroups& groups : features_) {
+    workers.checkpoint(worker);
     sort_cells(box, groups);
     if (fold_.is_exact()) {
       follow_both_sides<Addition>(groups);
@@ -172,7 +166,7 @@ void Twigs::add_group(std::size_t group, Table& table) const {
   for (std::size_t k = group_ends_[group]; k < group_ends_[group + 1]; ++k) {
     const std::uint32_t i = by_group_[k];
     const Fingerprint key = fold_.rules().fingerprint(box_[i]);
-    const double* added = &cell_values_[box_[i] * width_];
+    const double* added = fold_.values(box_[i]);
     for (std::size_t s = slot_ends_[i]; s < slot_ends_[i + 1]; ++s) {
       table.keys[slots_[s]] += key;
       double* sums = &table.values[slots_[s] * width_];
@@ -328,7 +322,7 @@ void Twigs::list_splits_on(const FeatureGroups& groups, const Table& child) {
   }
 }
 
-template double Twigs::value<LogSum>(std::span<const Cell>, double);
-template double Twigs::value<Maximum>(std::span<const Cell>, double);
+template double Twigs::value<LogSum>(std::span<const Cell>, double, Workers&, std::size_t);
+template double Twigs::value<Maximum>(std::span<const Cell>, double, Workers&, std::size_t);
 
 }  // namespace bcart

@@ -1,6 +1,7 @@
 #include "bcart/unfold.hpp"
 
 #include <numeric>
+#include <type_traits>
 
 #include "bcart/build.hpp"
 #include "bcart/sweep.hpp"
@@ -32,7 +33,7 @@ Cells Unfolded::OwnCells::view() const {
 template <class Addition>
 Unfolded::Unfolded(const Grammar& whole, std::size_t box, Addition)
     : cells_(*whole.fold, box),
-      graph_(list_splits(*whole.fold, whole.graph.n_folded)),
+      graph_(list_splits(*whole.fold, whole.graph.n_folded, std::is_same_v<Addition, Maximum>)),
       prior_(whole.prior, *whole.graph.last_depth()),
       depths_(graph_, prior_.depends_on_depth(), workers_),
       log_leaf_(graph_.n_boxes()),
@@ -48,9 +49,11 @@ Unfolded::Unfolded(const Grammar& whole, std::size_t box, Addition)
   find_values<Addition>();
 }
 
-// All of the levels that are left, unless there may be very many splits: then the first.
-Graph Unfolded::list_splits(const Fold& fold, std::size_t n_levels) {
-  const std::size_t n_listed = fold.rules().max_splits(cells_.weights.size()) > kManySplits ? 1 : n_levels;
+// All of the levels that are left, unless there may be very many splits, or most of them will not be looked at: then
+// the first.
+Graph Unfolded::list_splits(const Fold& fold, std::size_t n_levels, bool is_for_one_tree) {
+  const bool has_many = fold.rules().max_splits(cells_.weights.size()) > kManySplits;
+  const std::size_t n_listed = has_many || is_for_one_tree ? 1 : n_levels;
   Family family = fold.family();
   family.max_depth = n_listed;
   Progress progress;
@@ -70,7 +73,7 @@ void Unfolded::find_values() {
   Twigs twigs(*fold_, prior_, grammar_.leaf, 0);
   std::vector<Cell> all(cells_.weights.size());
   std::iota(all.begin(), all.end(), Cell{0});
-  values_[depths_.place(0, 0)] = twigs.value<Addition>(all, log_leaf_[0]);
+  values_[depths_.place(0, 0)] = twigs.value<Addition>(all, log_leaf_[0], workers_, 0);
   for (std::size_t split = 0; split < graph_.n_splits_of[0]; ++split) {
     const std::size_t listed = graph_.first_split[0] + split;
     values_[depths_.place(graph_.left[listed], 1)] = twigs.child_values()[2 * split];
@@ -80,7 +83,7 @@ void Unfolded::find_values() {
 
 std::size_t Unfolded::n_bytes() const {
   const std::size_t a_cell = cells_.all.n_features + (cells_.all.n_statistics + 4) * sizeof(double);
-  return sizeof(*this) + cells_.weights.size() * a_cell +
+  return sizeof(*this) + cells_.weights.size() * a_cell + (fold_ ? fold_bytes(fold_->cells()) : 0) +
          graph_.n_boxes() * (80 + graph_.n_statistics * sizeof(double)) + graph_.n_splits() * 12;
 }
 

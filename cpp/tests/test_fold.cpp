@@ -116,6 +116,8 @@ TEST(rows_end_where_they_end_in_the_full_graph) {
       CHECK_CLOSE(here.within_leaf[i], there.within_leaf[i], 1e-12);
       CHECK_CLOSE(here.noise[i], there.noise[i], 1e-12);
     }
+    const Response few_at_once = respond(folded.sums(), asked.all(), *leaf, 1, folded.workers);
+    CHECK(same_bytes(few_at_once.mean, here.mean) && same_bytes(few_at_once.between_trees, here.between_trees));
     const Mixtures all = mixtures(folded.sums(), asked.all(), 0, kNoLimit, folded.workers);
     CHECK(all.ends == mixtures(full.sums(), asked.all(), 0, kNoLimit, full.workers).ends);
     CHECK(same_bytes(walk_best(folded.maxima(), asked.all(), folded.workers).statistics,

@@ -58,6 +58,15 @@ TEST(rising_factorials_of_fractions_are_ratios_of_gamma_functions) {
   }
 }
 
+TEST(rising_by_huge_numbers_is_finite) {
+  for (const double a : {1e-300, 0.1, 3.0, 50.0}) {
+    for (const double n : {1e29, 1e32, 1e60, 1e290}) {
+      const long double expected = std::lgamma(static_cast<long double>(n)) - std::lgamma(static_cast<long double>(a));
+      CHECK_CLOSE(log_rising(a, n), static_cast<double>(expected), 1e-14 * size_of(a, n));
+    }
+  }
+}
+
 TEST(rising_in_two_steps_is_rising_at_once) {
   for (const double a : {1e-300, 0.7, 12.0, 1e15, 1e300}) {
     CHECK_CLOSE(log_rising(a, 1.75), log_rising(a, 0.5) + log_rising(a + 0.5, 1.25), 1e-15 * size_of(a, 1.75));

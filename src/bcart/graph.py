@@ -15,7 +15,7 @@ from bcart import _core
 from bcart.cached import cached_property
 from bcart.cells import Cells
 from bcart.cost import predict_cost
-from bcart.errors import DepthLimitedWarning, MemoryBudgetError, TimeBudgetError
+from bcart.errors import BcartError, DepthLimitedWarning, MemoryBudgetError, TimeBudgetError
 from bcart.grid import CodeArray
 from bcart.limits import Limits, format_bytes
 from bcart.listing import FOLDED_LEVELS, Family, Folding, core_kinds, list_boxes
@@ -176,7 +176,7 @@ class Graph:
         splits, core = self.splits_of(box), self.core
         if not len(splits):
             return None
-        numbers = np.asarray(core.tests)[splits.start : splits.stop]  # at once: to ask for them is to copy all
+        numbers = np.asarray(core.tests)[splits.start : splits.stop]
         for split, number in zip(splits, numbers.tolist(), strict=True):
             test = self.tests.of(number)
             below = test.is_left(self.cells.codes[cells, test.feature])
@@ -258,16 +258,30 @@ def build_graph(
     return Graph(cells, family, core, limits)
 
 
+class Crossed(NamedTuple):
+    """The limit that ended a build: its error, what it takes, and what to do."""
+
+    error: type[BcartError]
+    budget: str
+    remedy: str
+
+
+def crossed_limit(core: _core.Graph, limits: Limits) -> Crossed | None:
+    """Return the limit that ended a build before all trees of the family were listed; None if none did."""
+    memory, seconds = format_bytes(limits.n_bytes), limits.time_limit
+    return {
+        _core.Ending.MEMORY: Crossed(MemoryBudgetError, f"more than max_memory={memory}", "raise max_memory"),
+        _core.Ending.TIME: Crossed(TimeBudgetError, f"longer than time_limit={seconds} s", "raise time_limit"),
+        _core.Ending.SYSTEM: Crossed(MemoryBudgetError, "more memory than the system gives", "use a larger machine"),
+    }.get(core.ending)
+
+
 def _report_ending(core: _core.Graph, cells: Cells, family: Family, limits: Limits) -> None:
-    if core.ending in (_core.Ending.COMPLETE, _core.Ending.MAX_DEPTH):
+    crossed = crossed_limit(core, limits)
+    if crossed is None:
         return
-    budget, remedy = {
-        _core.Ending.MEMORY: (f"more than max_memory={format_bytes(limits.n_bytes)}", "raise max_memory"),
-        _core.Ending.TIME: (f"longer than time_limit={limits.time_limit} s", "raise time_limit"),
-        _core.Ending.SYSTEM: ("more memory than the system gives", "use a larger machine"),
-    }[core.ending]
+    error, budget, remedy = crossed
     if not core.max_depth:
-        error = TimeBudgetError if core.ending == _core.Ending.TIME else MemoryBudgetError
         raise error(
             f"listing the trees of depth 1 alone takes {budget}; lower max_bins, use fewer features, or {remedy}"
         )

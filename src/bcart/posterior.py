@@ -358,13 +358,14 @@ class Posterior:
     @cached_property
     def _box_weights(self) -> FloatArray:
         self._make_room(self.n_boxes)
-        return np.ascontiguousarray(self.leaf.n_rows(self.graph.core.statistics))
+        return np.ascontiguousarray(self.leaf.n_rows(self.graph.core.statistics), dtype=np.float64)
 
     @property
     def _room(self) -> int:
         """Bytes that are left of what the graph was allowed."""
         held = self.graph.n_bytes + sum(part.nbytes for part in self.__dict__.values() if isinstance(part, np.ndarray))
         held += self._depths.n_bytes if "_depths" in self.__dict__ else 0
+        held += self.graph.fold.n_bytes if self.graph.fold is not None else 0
         return max(0, self.graph.limits.n_bytes - held)
 
     def _make_room(self, n_values: int) -> None:

@@ -113,3 +113,18 @@ def test_every_phase_holds_the_memory_of_its_model(watch, tmp_path_factory, name
     )
     assert report.told.get(phase) in (None, *MAY_FAIL.get(phase, ()))
     assert_held(report, max_memory, phase)
+
+
+def test_many_rows_that_meet_many_boxes_of_a_fold_hold_its_memory(watch):
+    report = watch("""
+        X = coins(300, 16)[0]
+        y = np.random.default_rng(1).integers(0, 2, 300)
+        cells = classifier(max_depth=1).fit(X, y).posterior_.graph.cells
+        rows = coins(2000, 16, seed=2)[0]
+        point("base")
+        graph = bcart.build_graph(cells, bcart.Family(4), bcart.Limits(8 * MB, n_jobs=2), folding="always")
+        posterior = bcart.Posterior(graph, prior=bcart.LeafCountPrior(0.0), n_jobs=2)
+        posterior.predict_proba(rows)
+        point("end")
+    """)
+    assert_held(report, 8, "end")

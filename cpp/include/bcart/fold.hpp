@@ -10,7 +10,10 @@
 
 namespace bcart {
 
-// What the fold of a graph with these cells takes, but for four bytes a box.
+// So many boxes with all cells may be added up at once, or more smaller ones.
+inline constexpr std::size_t kBoxesAtOnce = 2;
+
+// What the fold of a graph with these cells takes, and adding it up, but for four bytes a box.
 std::size_t fold_bytes(const Cells& cells);
 
 // Knows the cells of every box. The graph and what the cells point to have to stay.
@@ -21,6 +24,10 @@ class Fold {
   const Cells& cells() const { return cells_; }
   const Family& family() const { return family_; }
   const SplitRules& rules() const { return rules_; }
+
+  // The weight of a cell, then its statistics.
+  const double* values(Cell cell) const { return values_.data() + cell * n_values(); }
+  std::size_t n_values() const { return cells_.n_statistics + 1; }
 
   // Whether all statistics are whole numbers whose sums are exact, so that differences of sums are, too.
   bool is_exact() const { return is_exact_; }
@@ -35,6 +42,7 @@ class Fold {
   SplitRules rules_;
   TestNumbers numbers_;
   bool is_exact_;
+  std::vector<double> values_;  // of all cells
   std::vector<BoxId> parents_;  // of each box, one of them
 };
 

@@ -6,6 +6,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <numeric>
 #include <span>
 #include <utility>
 #include <vector>
@@ -44,10 +45,11 @@ class Pass {
         may_lose_(may_lose),
         weights_(grammar.depths.n_places() * kLanes),
         waiting_((grammar.graph.n_boxes() + 63) / 64),
+        tests_(asked_by(grammar.graph, queries.n_tests)),
         left_(queries.n_tests),
         undecided_(queries.n_tests) {}
 
-  // Starts the queries of these visits at the root with their weights, and calls end(statistics, weights) for each box
+  // Starts the queries of these visits at the root with their weights, and calls end(box, weights) for each box
   // in which one of them may end, and rim(box, weights) for each at the rim of a folded graph.
   template <class End, class Rim>
   void run(std::span<const Visit> visits, Workers& workers, std::size_t worker, const End& end, const Rim& rim) {
@@ -86,11 +88,23 @@ class Pass {
     return chosen;
   }();
 
+  // The tests that a graph can ask: in a small one, those of its splits.
+  static std::vector<std::uint32_t> asked_by(const Graph& graph, std::size_t n_tests) {
+    std::vector<std::uint32_t> tests(std::min(graph.n_splits(), n_tests));
+    if (graph.n_splits() >= n_tests) {
+      std::iota(tests.begin(), tests.end(), 0);
+      return tests;
+    }
+    for (std::size_t split = 0; split < tests.size(); ++split) tests[split] = graph.tests[split];
+    std::sort(tests.begin(), tests.end());
+    tests.erase(std::unique(tests.begin(), tests.end()), tests.end());
+    return tests;
+  }
+
   void find_sides(std::span<const Visit> visits) {
-    std::fill(left_.begin(), left_.end(), 0);
-    std::fill(undecided_.begin(), undecided_.end(), 0);
+    for (const std::uint32_t test : tests_) left_[test] = undecided_[test] = 0;
     for (std::size_t lane = 0; lane < visits.size(); ++lane) {
-      for (std::size_t test = 0; test < queries_.n_tests; ++test) {
+      for (const std::uint32_t test : tests_) {
         left_[test] |= static_cast<std::uint8_t>(queries_.is_left(visits[lane].query, test) << lane);
         undecided_[test] |= static_cast<std::uint8_t>(queries_.is_undecided(visits[lane].query, test) << lane);
       }
@@ -157,6 +171,7 @@ class Pass {
   Lanes left_to_lose_ = {};
   Array<double> weights_;               // of each place, for each lane; zero between runs
   std::vector<std::uint64_t> waiting_;  // one bit a box that has been met and not passed on
+  std::vector<std::uint32_t> tests_;    // that occur
   std::vector<std::uint8_t> left_;      // of each test: the lanes that go left, one bit each
   std::vector<std::uint8_t> undecided_;
   std::vector<double> probabilities_;  // of the rules of one box

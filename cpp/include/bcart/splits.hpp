@@ -20,8 +20,8 @@ struct Split {
   std::uint64_t mask = 0;  // of a box of up to 64 cells, one bit each: those that go left; zero if not known
 };
 
-// The bipartitions of one box met so far, each named by its side without the box's first cell: by the fingerprint of
-// that side, or by the mask of its cells. A zero key marks a free slot.
+// The bipartitions of one box met so far, each named by one of its sides: by the fingerprint of that side, or by the
+// mask of its cells. A zero key marks a free slot.
 template <class Key>
 class SeenSides {
  public:
@@ -57,7 +57,9 @@ class SplitRules {
 
   std::size_t max_splits(std::size_t n_cells) const;
   const Fingerprint& fingerprint(Cell cell) const { return fingerprints_[cell]; }
-  std::size_t n_bytes() const { return answers_.size() * sizeof(std::uint64_t); }
+  std::size_t n_bytes() const {
+    return answers_.size() * sizeof(std::uint64_t) + fingerprints_.size() * sizeof(Fingerprint);
+  }
 
  private:
   friend class SplitFinder;

@@ -32,6 +32,8 @@ class MomentTally {
 
   explicit MomentTally(std::size_t n_outputs) : sums_(n_outputs) {}
 
+  std::size_t n_bytes() const { return sizeof(*this) + sums_.size() * sizeof(Sums); }
+
   void add(const MetLeaf& leaf, double weight) {
     for (std::size_t i = 0; i < sums_.size(); ++i) {
       merge(sums_[i], total_,
@@ -63,6 +65,11 @@ class MomentTally {
 class MixtureTally {
  public:
   explicit MixtureTally(std::size_t n_statistics) : n_statistics_(n_statistics) {}
+
+  std::size_t n_bytes() const {
+    return sizeof(*this) + slots_.size() * sizeof(std::uint32_t) +
+           boxes_.size() * (sizeof(BoxId) + (1 + n_statistics_) * sizeof(double));
+  }
 
   static std::uint64_t hash(const double* statistics, std::size_t n) {
     std::uint64_t hash = 0;

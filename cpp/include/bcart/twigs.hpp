@@ -11,6 +11,7 @@
 #include "bcart/leaf.hpp"
 #include "bcart/prior.hpp"
 #include "bcart/splits.hpp"
+#include "bcart/workers.hpp"
 
 namespace bcart {
 
@@ -24,7 +25,7 @@ class Twigs {
   Twigs(const Fold& fold, const TreePrior& prior, const LeafModel* leaf, std::size_t depth);
 
   template <class Addition>
-  double value(std::span<const Cell> box, double log_leaf);
+  double value(std::span<const Cell> box, double log_leaf, Workers& workers, std::size_t worker);
 
   // Of the sides of each split of the box asked for last: left, right, left, ...
   std::span<const double> child_values() const { return {child_values_.data(), 2 * splits_.size()}; }
@@ -83,7 +84,6 @@ class Twigs {
   const LeafModel* leaf_;
   std::size_t depth_;
   std::size_t width_;
-  std::vector<double> cell_values_;  // of all cells: the weight, then the statistics
 
   SplitFinder finder_;
   std::vector<Split> splits_;

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <memory>
 #include <optional>
 #include <unordered_map>
@@ -34,7 +33,8 @@ class PriorFrom final : public TreePrior {
 };
 
 // The trees of a box at the rim as a graph and a grammar of their own: the box is its root, and depth counts from it.
-// Where a box may have very many splits, only those of the root are listed, and those of its children are folded.
+// Where a box may have very many splits, and for the best tree, which looks at few of them, only those of the root are
+// listed, and those of its children are folded.
 class Unfolded {
  public:
   template <class Addition>
@@ -57,7 +57,7 @@ class Unfolded {
     std::vector<double> statistics;
     std::vector<double> weights;
   };
-  Graph list_splits(const Fold& fold, std::size_t n_levels);
+  Graph list_splits(const Fold& fold, std::size_t n_levels, bool is_for_one_tree);
   template <class Addition>
   void find_values();
 
@@ -119,16 +119,18 @@ class Spot {
   BoxId id_ = 0;
 };
 
-// Keeps what it has unfolded, up to some megabytes; one a thread.
+// Keeps what it has unfolded, up to 64 megabytes in all threads together; one a thread.
 template <class Addition>
 class Unfolder {
  public:
+  explicit Unfolder(std::size_t n_threads) : max_bytes_(kMaxBytes / n_threads) {}
+
   std::shared_ptr<const Unfolded> at(const Spot<Addition>& spot) {
     const std::pair key(spot.unfolded_.get(), spot.box_);
     if (const auto found = kept_.find(key); found != kept_.end()) return found->second.opened;
     auto opened = std::make_shared<const Unfolded>(spot.grammar(), spot.box_, Addition());
     n_bytes_ += opened->n_bytes();
-    if (n_bytes_ > kMaxBytes) {
+    if (n_bytes_ > max_bytes_) {
       kept_.clear();
       n_bytes_ = opened->n_bytes();
     }
@@ -151,6 +153,7 @@ class Unfolder {
   };
 
   std::unordered_map<Key, Kept, Hash> kept_;
+  std::size_t max_bytes_;
   std::size_t n_bytes_ = 0;
 };
 
