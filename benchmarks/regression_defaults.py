@@ -31,8 +31,9 @@ def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__)
     arguments.add_argument("--data", type=Path, default=os.environ.get("BCART_DATA", "../shared/data"))
     folder = Path(arguments.parse_args().data) / "regression"
-    if not folder.exists():
-        raise SystemExit(f"{folder} does not exist; set BCART_DATA to a folder with regression/NAME.csv")
+    for path in (folder / f"{name}.csv" for name in SETS):
+        if not path.exists():
+            raise SystemExit(f"{path} does not exist; set BCART_DATA to a folder with regression/{path.name}")
     settings = [DEFAULTS, *({**DEFAULTS, name: value} for name, values in OTHERS.items() for value in values)]
     scores = {name: score(folder / f"{name}.csv", depth, settings) for name, depth in SETS.items()}
     print(f"| prior_weight | noise_shape | noise_fraction |{''.join(f' {name} |' for name in scores)} mean |")

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
+import os
+import subprocess
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -87,3 +90,62 @@ def test_every_case_has_a_name_and_a_question_of_its_own():
     questions = {(case.source, case.max_bins, case.max_depth, case.memory) for case in named.values()}
     assert len(questions) == len(named)
     assert {"iris", "xor-1000", "bins-50", "features-8", "rows-3000", "zoo-1-4"} <= set(named)
+
+
+# -- without data ------------------------------------------------------------------------------------------------------
+
+
+def run(*arguments: object, data: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, *map(str, arguments)],
+        cwd=BENCHMARKS.parent,
+        env={**os.environ, "BCART_DATA": str(data)},
+        capture_output=True,
+        text=True,
+    )
+
+
+def test_cases_without_their_data_are_left_out_of_the_predictions_of_cost(tmp_path):
+    done = run("-m", "benchmarks.cost", "--only", "iris", "features-2", data=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("features-2 ")
+    assert done.stderr == f"iris is left out: {tmp_path} does not have it; set BCART_DATA\n"
+
+
+def test_defaults_without_data_end_with_a_line(tmp_path):
+    (tmp_path / "regression").mkdir()
+    done = run(BENCHMARKS / "regression_defaults.py", data=tmp_path)
+    place = tmp_path / "regression" / "diabetes.csv"
+    said = f"{place} does not exist; set BCART_DATA to a folder with regression/diabetes.csv\n"
+    assert (done.returncode, done.stderr) == (1, said)
+
+
+def test_a_table_that_peers_do_not_have_is_refused_with_a_list_of_those_there_are(tmp_path):
+    done = run("-m", "benchmarks.peers", "--only", "typo", data=tmp_path)
+    assert done.returncode == 2
+    assert "'typo'" in done.stderr
+    assert "paper/iris" in done.stderr
+    assert "regression/yacht" in done.stderr
+
+
+@pytest.mark.parametrize("has_data", [True, False])
+def test_measurements_are_kept_only_if_all_cases_have_their_data(tmp_path, monkeypatch, capsys, has_data):
+    monkeypatch.syspath_prepend(BENCHMARKS.parent)
+    machine = importlib.import_module("benchmarks.machine.__main__")
+    monkeypatch.setenv("BCART_DATA", str(tmp_path))
+    if has_data:
+        for case in cases.all_cases().values():
+            if case.source[0] == "file":
+                path = tmp_path.joinpath(*case.source[1:-1], f"{case.source[-1]}.csv")
+                path.parent.mkdir(exist_ok=True)
+                path.touch()
+    pages = []
+    monkeypatch.setattr(machine, "AFTER", tmp_path / "machine.csv")
+    monkeypatch.setattr(machine, "one_row", lambda name, n_threads, _: {"case": name, "threads": n_threads})
+    monkeypatch.setattr(machine, "write_page", lambda: pages.append("written"))
+    monkeypatch.setattr(sys, "argv", ["benchmarks.machine"])
+    machine.main()
+    assert (tmp_path / "machine.csv").exists() == has_data
+    assert pages == ["written"] * has_data
+    said = f"cases have no data in {tmp_path} (set BCART_DATA): machine.csv and the page stay as they are"
+    assert (said in capsys.readouterr().err) != has_data

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from sklearn.metrics import r2_score
 from sklearn.model_selection import KFold, StratifiedKFold, cross_validate
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
@@ -81,3 +82,36 @@ def test_fewer_rows_may_be_predicted_than_learned_from():
     assert every[1].n_leaves == some[1].n_leaves
     hits = 10 * some[0].values["accuracy"]
     assert hits == pytest.approx(round(hits))
+
+
+def test_a_fold_of_one_row_has_no_r2_and_the_others_have_theirs():
+    x = np.arange(9.0)
+    y = np.where(x < 5, 1.0, 3.0) + 0.1 * np.sin(7 * x)
+    score = compare_with_cart(BayesianTreeRegressor(), [x], [False], y, np.ones(9), n_folds=5)[2]
+    found = []
+    for train, test in KFold(5, shuffle=True, random_state=0).split(x):
+        tree = DecisionTreeRegressor(random_state=0).fit(x[train, None], y[train])
+        if len(test) > 1:
+            found.append(r2_score(y[test], tree.predict(x[test, None])))
+    assert len(found) == 4
+    assert score.values["R²"] == pytest.approx(np.mean(found))
+
+
+def test_a_measure_that_no_fold_has_is_absent():
+    x = np.arange(9.0)
+    scores = compare_with_cart(BayesianTreeRegressor(), [x], [False], x**2, np.ones(9), n_folds=9)
+    assert all(set(score.values) == {"RMSE"} for score in scores)
+
+
+def test_rows_of_a_single_class_are_scored():
+    x = np.arange(20.0)
+    scores = compare_with_cart(BayesianTreeClassifier(), [x], [False], np.full(20, "a"), np.ones(20))
+    assert all(score.values == {"accuracy": 1.0, "log-loss": 0.0, "Brier": 0.0} for score in scores)
+
+
+def test_numbers_beyond_the_precision_of_cart_are_no_obstacle():
+    x = np.resize([-1e300, np.nan, 0.5, 2.0, 1e39, 1e300], 60)
+    y, kind = np.where(x > 1e30, "large", "small"), np.resize(np.array(["a", "b", None, "a"], object), 60)
+    for columns, is_nominal in (([x], [False]), ([x, kind], [False, True])):
+        scores = compare_with_cart(BayesianTreeClassifier(), columns, is_nominal, y, np.ones(60))
+        assert scores[2].values["accuracy"] == 1.0

@@ -3,6 +3,7 @@
 import math
 import re
 import warnings
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -144,6 +145,20 @@ def test_bytes_are_near_those_that_the_build_tells():
     assert is_near(estimate("Hidden XOR of 200").all_trees.n_bytes, told[-1].n_bytes)
 
 
+@pytest.mark.parametrize(
+    ("table", "parameters"),
+    [
+        pytest.param((hidden_xor(200)[0], np.arange(200) % 100), {"max_depth": 2}, id="many classes"),
+        pytest.param((np.repeat(np.arange(200.0)[:, None], 4, axis=1), np.arange(200) % 2), {"max_bins": 255},
+                     id="many tests"),
+    ],
+)  # fmt: skip
+def test_bytes_are_those_that_the_core_counts(table, parameters):
+    cost = bcart.estimate_cost(*table, n_jobs=2, **parameters).all_trees
+    assert cost.is_known
+    assert cost.n_bytes == pytest.approx(build(table, **parameters).core.n_bytes_counted, rel=0.05)
+
+
 @pytest.mark.parametrize("depth", [3, 4, 5])
 def test_twice_the_bytes_of_a_folded_graph_are_enough_for_it(depth):
     (folded,) = (part for part in estimate("Hidden XOR of 100").folded if part.depth == depth)
@@ -204,6 +219,17 @@ def test_rows_of_weight_zero_cost_nothing():
         left_out.all_trees.n_boxes,
         left_out.all_trees.n_splits,
     )
+
+
+def test_rows_of_weight_zero_may_have_labels_gaps_and_classes_of_their_own():
+    X, y = [["a", 1.0], ["b", 2.0], ["a", 3.0]], [0, 1, 1]
+    absent = [["never", 1.0], ["a", None]]
+    rows, weights = np.array([*X, *absent], dtype=object), [1, 1, 1, 0, 0]
+    cost = bcart.estimate_cost(rows, [*y, 2, 3], sample_weight=weights, categorical_features=[0])
+    left_out = bcart.estimate_cost(rows[:3], y, categorical_features=[0])
+    assert [replace(part, seconds=0.0) for part in cost.by_depth] == [
+        replace(part, seconds=0.0) for part in left_out.by_depth
+    ]
 
 
 # The table of depths

@@ -394,3 +394,10 @@ def test_text_is_told_by_its_column():
             match=r"column '(sex|x1)' contains 'male' \(row 1\), which is no number; name .*categorical_features",
         ):
             act()
+
+
+def test_counts_whose_sum_is_huge_have_a_finite_score():
+    model = bcart.BayesianTreeRegressor(leaf="poisson", prior_mean=1.0)
+    model.fit([[0.0], [1.0]], [10**6, 10**6], sample_weight=[1e26, 1e26])
+    assert np.isfinite(model.posterior_.log_score)
+    assert model.predict([[0.0]]) == pytest.approx(1e6)

@@ -157,6 +157,27 @@ def test_a_deeper_tree_than_the_family_allows_has_no_probability():
     assert make(max_depth=2).log_probability(deep) == -math.inf
 
 
+def test_a_tree_of_other_data_is_read_by_its_labels():
+    rows, y = [["amber"], ["blue"], ["red"], ["red"]] * 5, ["a", "a", "b", "b"] * 5
+    posterior = bcart.BayesianTreeClassifier(categorical_features=[0], n_jobs=1).fit(rows, y).posterior_
+    assert posterior.map_tree().describe_test(0) == "x0 is red"
+    log_chance = {labels: posterior.log_probability(asks_for("red", *labels)) for labels in LABELS_WITH_RED}
+    assert log_chance == {labels: pytest.approx(posterior.map_tree().log_probability) for labels in LABELS_WITH_RED}
+    assert posterior.log_probability(asks_for("blue", "blue", "red")) < posterior.map_tree().log_probability
+    assert posterior.log_probability(asks_for("green", "blue", "green", "red")) == -math.inf
+
+
+LABELS_WITH_RED = ("blue", "red"), ("amber", "blue", "red"), ("red",), ("amber", "blue", "green", "red")
+
+
+def asks_for(label, *labels):
+    nothing = {"statistics": np.zeros((3, 2)), "predictive": np.full((3, 2), 0.5), "threshold": [np.nan] * 3}
+    shape = {"feature": [0, -1, -1], "left": [1, -1, -1], "right": [2, -1, -1], **nothing}
+    return bcart.Tree(
+        **shape, feature_names=("x0",), classes=["a", "b"], categories=(labels,), category=[labels.index(label), -1, -1]
+    )
+
+
 def test_a_tree_over_other_features_is_refused(posterior):
     other = bcart.BayesianTreeClassifier(n_jobs=1).fit(X[:, :2], Y).tree_
     with pytest.raises(bcart.InvalidDataError, match="the tree has 2 features, the posterior 3"):

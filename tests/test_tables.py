@@ -12,7 +12,7 @@ import pytest
 
 import bcart
 from bcart import BayesianTreeClassifier
-from bcart.tables import read_table
+from bcart.tables import as_rows, read_table
 from bcart.testing import enumerate_posterior
 
 N = 60
@@ -140,6 +140,27 @@ def test_whole_numbers_that_are_labels_keep_their_digits():
     assert model.posterior_.grid.categories == ((2**60, 2**60 + 1),)
     assert model.predict(frame).tolist() == [0, 1] * 5
     assert f"id is {2**60}\n" in str(model.tree_)
+
+
+@pytest.mark.parametrize(("long", "dtype"), [(2**53 + 1, np.int64), (-(2**63), np.int64), (2**64 - 1, np.uint64)])
+def test_columns_side_by_side_are_floats_only_if_these_hold_every_number(long, dtype):
+    others = [np.array([0.5, np.nan]), np.array([True, False]), np.array([2**53, -(2**53)])]
+    assert as_rows(others).dtype == np.float64
+    rows = as_rows([np.array([long, 0], dtype=dtype), *others])
+    labels, *numbers = read_table(rows, nominal=[0]).columns
+    assert labels.values.tolist() == [long, 0]
+    np.testing.assert_array_equal(np.column_stack([c.values for c in numbers]), as_rows(others))
+    assert read_table(rows, nominal=None).columns[0].values.tolist() == [float(long), 0.0]
+
+
+@pytest.mark.parametrize("labels", [[2**60, 2**60 + 1], [1, 2], [False, True], ["a", "b"]])
+def test_what_is_masked_is_missing_and_labels_beside_it_keep_their_digits(labels):
+    dtype = object if isinstance(labels[0], str) else None
+    X = np.ma.array([[labels[0]], [labels[1]], [labels[1]]] * 5, dtype=dtype, mask=[[False], [False], [True]] * 5)
+    (column,) = read_table(X, nominal=[0]).columns
+    assert column.values.tolist() == [labels[0], labels[1], None] * 5
+    y = ["first", "second", "masked"] * 5
+    assert fit(X, y, categorical_features=[0], log_phi=0.0).predict(X).tolist() == y
 
 
 @pytest.mark.parametrize(

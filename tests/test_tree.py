@@ -175,6 +175,14 @@ def test_trees_that_ask_something_else_are_not_equal(change):
     assert Tree(**{**MIXED, "std": np.zeros(7)}) == Tree(**MIXED)
 
 
+def test_trees_are_equal_when_they_ask_for_the_same_labels_whatever_their_places():
+    more = {**MIXED, "categories": (None, ("A", "C", "S"))}
+    assert Tree(**more) != Tree(**MIXED)
+    same = Tree(**{**more, "category": [2, -1, -1, -1, -1, -1, -1]})
+    assert same == Tree(**MIXED)
+    assert hash(same) == hash(Tree(**MIXED))
+
+
 def test_a_regression_tree_has_no_class_probabilities():
     with pytest.raises(InvalidModelError, match="use predict"):
         Tree(**MIXED).predict_proba([[1.0, "S"]])

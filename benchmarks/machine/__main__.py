@@ -1,7 +1,8 @@
 """How long bcart takes and how much memory, beside what the machine's memory can do, measured in the same run.
 
 Every case runs in a process of its own, within a limit of time; one that fails or is cut short is a row that says so.
-A run of all cases puts its table into benchmarks/README.md, beside the earlier run in results/machine-before.csv.
+A run of all cases puts its table into benchmarks/README.md, beside the earlier run in results/machine-before.csv;
+without the data that some of them read, page and results stay as they are.
 
 python -m benchmarks.machine                         # all cases, one and two threads, from the root of the repository
 python -m benchmarks.machine --only iris xor-500     # some of them
@@ -41,13 +42,23 @@ def main() -> None:
     elif given.report:
         write_page()
     else:
-        rows = run(given)
+        is_kept = not given.only and has_all_data()
+        rows = run(given, given.out or (AFTER if is_kept else None))
         if given.markdown:
             print(describe_machine(), table(rows, is_markdown=True), sep="\n\n")
         if given.beside:
             print(beside(read_rows(given.beside), rows))
-        if not given.only:
+        if is_kept:
             write_page()
+
+
+def has_all_data() -> bool:
+    """Tell whether every case can be measured, and say so if not."""
+    missing = [name for name, case in all_cases().items() if not case.has_data]
+    if missing:
+        said = f"{len(missing)} cases have no data in {data_folder()} (set BCART_DATA)"
+        print(f"{said}: {AFTER.name} and the page stay as they are", file=sys.stderr)
+    return not missing
 
 
 def arguments() -> argparse.Namespace:
@@ -65,9 +76,8 @@ def arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def run(given: argparse.Namespace) -> list[Row]:
+def run(given: argparse.Namespace, out: Path | None) -> list[Row]:
     """Measure case by case; results are written after each."""
-    out = given.out or (None if given.only else AFTER)
     rows: list[Row] = []
     for name in given.only or all_cases():
         for n_threads in given.threads:
@@ -92,7 +102,7 @@ def write_page() -> None:
 def one_row(name: str, n_threads: int, given: argparse.Namespace) -> Row:
     """Measure a case, and the machine with tables of its size."""
     facts: Row = {"case": name, "threads": n_threads, "load": os.getloadavg()[0]}
-    if all_cases()[name].source[0] == "file" and not data_folder().exists():
+    if not all_cases()[name].has_data:
         return finish({**facts, "status": "no data: set BCART_DATA"})
     facts |= in_own_process(name, n_threads, given.memory, given.seconds)
     if "boxes" in facts:

@@ -31,6 +31,12 @@ class Case:
     max_depth: int | None = None
     memory: str | None = None
 
+    @property
+    def has_data(self) -> bool:
+        """Whether the file that it reads is there, if it reads one."""
+        kind, *place = self.source
+        return kind != "file" or data_folder().joinpath(*map(str, place)).with_suffix(".csv").exists()
+
 
 def all_cases() -> dict[str, Case]:
     """Return every case by its name."""

@@ -7,9 +7,9 @@ from benchmarks.readme import markdown
 Row = dict[str, object]
 
 CSV_COLUMNS = [
-    "case", "threads", "status", "cells", "features", "depth", "boxes", "splits", "build", "build_system", "first_score",
-    "log_sum", "maximum", "count", "prior_mass", "samples", "response", "queries", "split_bytes", "box_bytes", "build_peak",
-    "peak", "read_ns", "stream_gb", "build_ratio", "sweep_ratio", "log_score", "load",
+    "case", "threads", "status", "cells", "features", "depth", "boxes", "splits", "build", "build_system",
+    "first_score", "log_sum", "maximum", "count", "prior_mass", "samples", "response", "queries", "split_bytes",
+    "box_bytes", "build_peak", "peak", "read_ns", "stream_gb", "build_ratio", "sweep_ratio", "log_score", "load",
 ]  # fmt: skip
 COMPARED = {"build": "build s", "log_sum": "log-sum s", "response": "1,000 queries s", "peak": "peak GB"}
 

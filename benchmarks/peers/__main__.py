@@ -20,7 +20,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.peers import report, scoring
-from benchmarks.peers.data import QUICK, Table, load
+from benchmarks.peers.data import CLASSIFICATION, QUICK, REGRESSION, Table, load
 from benchmarks.peers.jobs import Ended, side_by_side
 from benchmarks.peers.models import Model, missing_packages, models_for
 
@@ -57,7 +57,10 @@ def arguments() -> argparse.Namespace:
     """Read the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="two tables, three folds; print and write nothing")
-    parser.add_argument("--only", nargs="+", metavar="TABLE", help="such as paper/iris; print and write nothing")
+    tables = [*CLASSIFICATION, *REGRESSION]
+    parser.add_argument(
+        "--only", nargs="+", metavar="TABLE", choices=tables, help="such as paper/iris; print and write nothing"
+    )
     parser.add_argument("--folds", type=int, default=10)
     parser.add_argument("--report", action="store_true", help="tables and figure from the results that are there")
     return parser.parse_args()

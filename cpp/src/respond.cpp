@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::size_t kFoldsAtOnce = 64;                  // boxes at the rim
 constexpr double kMayLose = 1e-12;                        // of the probability of all leaves that a query can end in
-constexpr std::size_t kShareOfVisits = 4;                 // of the bytes, one part may be held for boxes at the rim
+constexpr std::size_t kShareOfVisits = 2;                 // of the bytes, one part may be held for boxes at the rim
 constexpr std::size_t kLaneBytes = std::size_t{1} << 27;  // of the weights of queries that share a look at boxes
 
 // Moments of leaves, to be added up for each query.

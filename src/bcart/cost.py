@@ -30,7 +30,7 @@ _NO_GROWTH = 0.004  # of the logarithm to base 2 of the number of boxes: there a
 _MOST_LEVELS = 64
 _MOST_CLASSES = 100
 _BEYOND_THE_CACHE = 1.4  # a large graph takes so many times as long as the probes tell: it waits for memory
-_BYTES_BESIDES = 72  # of each box, as in the core
+_BYTES_BESIDES = 72  # of each box, at least, as in the core
 _SECONDS_A_PAIR = 1e-7  # of splits in the fold
 
 
@@ -126,6 +126,7 @@ class _Probe:
     n_boxes_found: int  # with those of a layer that was not finished, as the next
     n_splits_found: int
     share_tried: float  # of the boxes of the last layer
+    bytes_a_test: int
     seconds: float
 
     @classmethod
@@ -138,7 +139,7 @@ class _Probe:
         is_complete = core.ending in (_core.Ending.COMPLETE, _core.Ending.MAX_DEPTH)
         n_tried = core.n_boxes_tried - sum(boxes[: len(splits)])
         share_tried = n_tried / max(1, boxes[len(splits)]) if len(boxes) > len(splits) else 0.0
-        found = core.n_boxes_found, core.n_splits_found, share_tried
+        found = core.n_boxes_found, core.n_splits_found, share_tried, np.asarray(core.tests).itemsize
         return cls(cells.n_cells, boxes, cells_in, splits, is_complete, *found, seconds)
 
     @property
@@ -179,11 +180,12 @@ def estimate_cost(
     True
     """
     limits, table = Limits(max_memory, n_jobs=n_jobs), read_table(X, categorical_features)
-    weights = as_weights(sample_weight, table.n_rows)
-    grid = Grid.from_table(table, max_bins, binning, weights, limits.n_workers)
-    targets = np.asarray(y)
+    weights, targets = as_weights(sample_weight, table.n_rows), np.asarray(y)
     if targets.shape != (table.n_rows,):
         raise InvalidDataError(f"y must have one target for each of {table.n_rows} rows, got shape {targets.shape}")
+    present = weights > 0
+    table, targets, weights = table.take(present), targets[present], weights[present]
+    grid = Grid.from_table(table, max_bins, binning, weights, limits.n_workers)
     n_distinct = len(set(targets.tolist()))
     is_number = targets.dtype.kind == "f" and bool((targets != np.floor(targets)).any())
     is_number |= targets.dtype.kind in "iuf" and n_distinct > _MOST_CLASSES
@@ -232,6 +234,7 @@ class _Layers:
     def __init__(self, probes: list[_Probe], max_depth: int | None) -> None:
         self.n_known = len(probes[0].boxes)
         self.is_complete = probes[0].is_complete
+        self.bytes_a_test = probes[0].bytes_a_test
         self.boxes = [float(n) for n in probes[0].boxes]
         self.cells = [float(n) for n in probes[0].cells]
         self.splits = [float(n) for n in probes[0].splits]
@@ -261,19 +264,18 @@ class _Layers:
         held = max(
             (a + b for a, b in zip(self.cells[: depth + 1], [*self.cells[1:depth], 0.0], strict=False)), default=0
         )
-        a_box = 16 + 8 * cells.statistics.shape[1] + _BYTES_BESIDES
+        n_bytes = boxes * _bytes_a_box(cells) + (8 + self.bytes_a_test) * splits + 4 * held
         seconds = rate.a_split * splits + rate.a_box * boxes + rate.a_cell * sum(self.cells[:depth])
         is_known = depth < self.n_known or self.is_complete
-        return Cost(depth, _whole(boxes, is_known), _whole(splits, is_known), boxes * a_box + 10 * splits + 4 * held,
-                    seconds, is_known)  # fmt: skip
+        return Cost(depth, _whole(boxes, is_known), _whole(splits, is_known), n_bytes, seconds, is_known)
 
     def folded_cost(self, unfolded: Cost, cells: Cells, rate: _Rate, n_workers: int) -> Cost:
         depth = (unfolded.depth or 0) - FOLDED_LEVELS
         listed = self.cost(depth, cells, rate)
         pairs = self.splits[depth] * self.splits[depth] / max(1.0, self.boxes[depth])
         seconds = listed.seconds + _SECONDS_A_PAIR * pairs / n_workers
-        n_bytes = listed.n_bytes + 4 * self.cells[depth] + _fold_bytes(cells)
-        return replace(unfolded, n_bytes=n_bytes, seconds=seconds)
+        of_fold = _core.fold_bytes(cells.n_cells, cells.n_bins, cells.statistics.shape[1])
+        return replace(unfolded, n_bytes=listed.n_bytes + 4 * self.cells[depth] + of_fold, seconds=seconds)
 
 
 class _Table:
@@ -322,11 +324,10 @@ def _seconds_of(probes: list[_Probe]) -> _Rate:
     return _Rate(max(a_split, 1e-8), a_box, a_cell)
 
 
-def _fold_bytes(cells: Cells) -> int:
-    """Return what the fold itself takes, as the core counts it."""
-    n_bins, n_statistics = sum(cells.n_bins), cells.statistics.shape[1]
-    a_cell = 16 + n_bins // 8 + 8 * (n_statistics + 1) + 4 * len(cells.n_bins)
-    return int(cells.n_cells * a_cell + 32 * n_bins * (n_statistics + 3))
+def _bytes_a_box(cells: Cells) -> int:
+    """Return what a box takes, as the core counts it."""
+    statistics = 8 * int(cells.statistics.shape[1])
+    return 16 + statistics + max(_BYTES_BESIDES, statistics + 8)
 
 
 def _ratios(above: list[int], below: list[int]) -> list[float]:

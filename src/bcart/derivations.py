@@ -138,5 +138,11 @@ def _unfolded(spot: _Spot) -> _Spot:
 def _cells_on_the_left(tree: Tree, spot: _Spot, grid: Grid) -> npt.NDArray[np.bool_] | None:
     """Tell which cells a node of a tree sends left; None if its threshold cuts through one of them."""
     node, feature = spot.node, int(tree.feature[spot.node])
-    test = float(tree.threshold[node]), int(tree.category[node]), bool(tree.missing_left[node])
+    test = float(tree.threshold[node]), _place_of_label(tree, node, grid), bool(tree.missing_left[node])
     return grid.codes_on_the_left(feature, spot.graph.cells.codes[spot.cells, feature], *test)
+
+
+def _place_of_label(tree: Tree, node: int, grid: Grid) -> int:
+    """Return the place in a grid of the label that a node asks for; -1 if it asks for none, or for one not known."""
+    asked, known = tree._label(node), grid.categories[tree.feature[node]] or ()
+    return known.index(asked) if asked in known else -1

@@ -18,6 +18,7 @@ Nominal = Literal["from_dtype"] | Sequence[int] | Sequence[str] | Sequence[bool]
 
 UNSEEN = -1.0  # stands for a label that is not among the known ones
 MAX_CATEGORIES = 255
+_MOST_EXACT = 2**53  # floats hold all whole numbers up to it
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,8 +112,8 @@ def as_numbers(X: Any, names: Sequence[str], categories: Sequence[Labels | None]
 
 
 def as_rows(columns: Sequence[npt.NDArray[Any]]) -> npt.NDArray[Any]:
-    """Return columns side by side: an array of floats if all hold numbers, else one of objects."""
-    if all(column.dtype.kind in "biuf" for column in columns):
+    """Return columns side by side: an array of floats if these hold all values exactly, else one of objects."""
+    if all(_fits_floats(column) for column in columns):
         return np.column_stack([column.astype(np.float64) for column in columns])
     rows = np.empty((len(columns[0]), len(columns)), dtype=object)
     for place, column in enumerate(columns):
@@ -121,11 +122,26 @@ def as_rows(columns: Sequence[npt.NDArray[Any]]) -> npt.NDArray[Any]:
 
 
 def unmasked(X: Any) -> Any:
-    """Return a masked array with missing values for what is masked, and anything else as it is."""
+    """Return a masked array with missing values for what is masked, and anything else as it is.
+
+    NaN is missing among values that floats hold exactly, None among others.
+    """
     if not isinstance(X, np.ma.MaskedArray):
         return X
-    values: Any = X.astype(np.float64 if X.dtype.kind in "biuf" else object)
-    return values.filled(np.nan if X.dtype.kind in "biuf" else None)
+    values, mask = np.ma.getdata(X), np.ma.getmaskarray(X)
+    if not mask.any():
+        return values
+    is_exact = _fits_floats(values[~mask])
+    filled: npt.NDArray[Any] = values.astype(np.float64 if is_exact else object)
+    filled[mask] = np.nan if is_exact else None
+    return filled
+
+
+def _fits_floats(values: npt.NDArray[Any]) -> bool:
+    """Tell whether values are numbers and truth values that floats hold exactly, so that no two become one."""
+    if values.dtype.kind not in "iu" or values.dtype.itemsize < 8:
+        return values.dtype.kind in "biuf"
+    return max(int(values.max(initial=0)), -int(values.min(initial=0))) <= _MOST_EXACT
 
 
 def is_frame(X: Any) -> bool:

@@ -218,9 +218,16 @@ class Tree:
         )
         return low, high
 
+    def _label(self, node: int) -> Any:
+        """Return the label that a node asks for; None if it asks for none."""
+        labels = self.categories[self.feature[node]]
+        return None if labels is None or self.category[node] < 0 else labels[self.category[node]]
+
     @cached_property
-    def _structure(self) -> tuple[bytes, ...]:
-        return tuple(getattr(self, name).tobytes() for name in ("feature", "threshold", "category", "missing_left"))
+    def _structure(self) -> tuple[Any, ...]:
+        arrays = self.feature, self.threshold, self.category >= 0, self.missing_left
+        labels = (self._label(node) for node in np.flatnonzero(self.category >= 0).tolist())
+        return (*(array.tobytes() for array in arrays), *labels)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Tree):

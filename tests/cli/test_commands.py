@@ -11,6 +11,8 @@ import pytest
 
 import bcart as library
 from bcart import __version__
+from bcart.cli.report import print_scores
+from bcart.cli.screen import report
 
 
 @pytest.fixture(scope="session")
@@ -120,6 +122,16 @@ def test_json_and_html_are_whole_documents(bcart, model, fitted):
     assert bcart("export", model, "--to", "html").out.startswith("<!DOCTYPE html>")
 
 
+@pytest.mark.parametrize("language", ["text", "dot", "html"])
+def test_exports_have_intervals_of_a_level(bcart, model, language):
+    half, usual = (bcart("export", model, "--to", language, "--level", level).out for level in (0.5, 0.95))
+    assert "50 %" in half
+    assert "95 %" in usual
+    code, out, err = bcart("export", model, "--to", language, "--level", 2)
+    assert (code, out) == (2, "")
+    assert "--level 2.0 must be a probability" in err
+
+
 @pytest.mark.parametrize(
     ("options", "start"),
     [
@@ -167,6 +179,49 @@ def test_regression_is_scored_beside_cart(bcart, tmp_path):
     out = bcart("fit", tmp_path / "t.csv", "-t", "price", "--folds", 3).out
     assert "3-fold cross-validation on 60 rows" in out
     assert re.search(r"^  CART +[\d.]+ +[\d.]+ ", out, re.MULTILINE)
+
+
+@pytest.mark.parametrize(("n_folds", "has_r2"), [(5, True), (9, False)])
+def test_folds_of_one_row_are_scored_by_what_one_row_can_tell(bcart, tmp_path, n_folds, has_r2):
+    x = np.arange(9.0)
+    pd.DataFrame({"x": x, "price": np.where(x < 5, 10.0, 20.0) + np.sin(7 * x)}).to_csv(tmp_path / "t.csv", index=False)
+    code, out, err = bcart("fit", tmp_path / "t.csv", "-t", "price", "--folds", n_folds, "-o", tmp_path / "m.bcart")
+    assert (code, err) == (0, "")
+    assert "RMSE" in out
+    assert ("R²" in out) == has_r2
+    assert "nan" not in out
+    assert out.splitlines()[-6:-1] == bcart("show", tmp_path / "m.bcart").out.splitlines()[-5:]
+
+
+def test_a_score_that_only_some_models_have_is_left_empty_for_the_others(capsys):
+    models = [{"model": "all trees", "n_leaves": None, "RMSE": 1.5}, {"model": "CART", "n_leaves": 3.0, "R²": 0.25}]
+    print_scores({"n_folds": 2, "n_rows": 9, "n_known": 9, "n_tested": 9, "models": models}, report())
+    _, head, *lines = capsys.readouterr().out.splitlines()
+    assert [line.split() for line in (head, *lines)] == [
+        ["RMSE", "R²", "leaves"],
+        ["all", "trees", "1.5", "all"],
+        ["CART", "0.25", "3.0"],
+    ]
+
+
+@pytest.mark.parametrize("error", [library.TimeBudgetError, library.MemoryBudgetError])
+def test_scores_have_the_limits_of_the_fit_and_are_left_out_if_they_cross_them(
+    bcart, haberman, tmp_path, monkeypatch, error
+):
+    asked = []
+
+    def compare(estimator, *rest):
+        asked.append(estimator.get_params())
+        raise error("a fold takes longer than time_limit=60 s; raise time_limit")
+
+    monkeypatch.setattr(sys.modules["bcart.cli.fitting"], "compare_with_cart", compare)
+    options = ["--time-limit", 60, "--max-memory", "500MB", "--jobs", 1, "-o", tmp_path / "m.bcart"]
+    code, out, err = bcart("fit", haberman, "-t", "outcome", *options)
+    assert code == 0
+    assert err == "note: scores are left out: a fold takes longer than --time-limit 60 s; raise --time-limit\n"
+    assert "Scores" not in out
+    assert "scores" not in library.load_model(tmp_path / "m.bcart").about
+    assert (asked[0]["time_limit"], asked[0]["max_memory"], asked[0]["n_jobs"]) == (60, 500_000_000, 1)
 
 
 def test_scores_of_a_sample_are_told_as_such(bcart, haberman, tmp_path):

@@ -1,6 +1,7 @@
 """How the command ends: with exit codes and one sentence, and with nothing half-written."""
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -92,6 +93,22 @@ def test_a_budget_that_is_too_small_exits_with_3(bcart, haberman, tmp_path, opti
     assert is_one_sentence(err)
     assert options[0] in err
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_model_that_needs_more_memory_than_allowed_exits_with_3(bcart, model, haberman):
+    code, out, err = bcart("predict", model, haberman, "--max-memory", "2MB")
+    assert (code, out) == (BUDGET, "")
+    assert err == "bcart: listing all trees of the model takes more than --max-memory 2.0 MB; raise --max-memory\n"
+
+
+def test_an_experiment_without_room_names_options_that_there_are(bcart, tmp_path, monkeypatch):
+    monkeypatch.setattr(sys.modules["bcart.reproduce.reproduction"], "free_memory", lambda: 10**9)
+    code, _, err = bcart("reproduce", "--dataset", "xor", "-o", tmp_path / "out")
+    assert code == BUDGET
+    assert is_one_sentence(err)
+    named = re.findall(r"--[a-z-]+", err)
+    assert named == ["--dataset", "--quick"]
+    assert set(named) <= set(re.findall(r"--[a-z-]+", bcart("reproduce", "--help").out))
 
 
 def test_a_damaged_model_is_refused(bcart, model, haberman, tmp_path):

@@ -9,6 +9,7 @@ import pytest
 
 import bcart
 from bcart.colours import colour_of
+from bcart.export import write_html
 from bcart.testing.trees import random_tree
 
 ALLOWED = {"div", "table", "thead", "tbody", "tr", "td", "th", "span", "b"}
@@ -58,6 +59,14 @@ def test_a_tree_is_a_table_with_a_row_for_each_node(posterior):
         ["├─ yes ", "ill", "", "0.941", f"{low[1, 0]:.3f} to {high[1, 0]:.3f}", "15"],
         ["└─ no  ", "well", "", "0.941", f"{low[2, 1]:.3f} to {high[2, 1]:.3f}", "15"],
     ]
+
+
+def test_intervals_are_of_the_level_that_is_asked_for(posterior):
+    tree = posterior.map_tree()
+    low, high = tree.interval(0.5)
+    head, _, ill, _ = Reader(write_html(tree, 0.5)).rows
+    assert (head[4], ill[4]) == ("50 %", f"{low[1, 0]:.3f} to {high[1, 0]:.3f}")
+    assert write_html(tree) == write_html(tree, 0.95) == tree._repr_html_()
 
 
 def test_bars_are_as_long_as_classes_are_probable(posterior):

@@ -121,6 +121,44 @@ def test_names_that_the_file_has_already_are_not_taken_again(tree):
     assert {"prediction_", "p_many_"} <= set(found)
 
 
+@pytest.mark.parametrize("classes", [["bp", "bp_low"], ["A", "a"], ["bp", "bp_HIGH", "bp_HIGH_", "bp_low"]])
+@pytest.mark.parametrize("out", [".csv", ".parquet"])
+def test_bounds_do_not_take_the_names_of_probabilities(classes, out):
+    rows = pd.DataFrame({"size": np.repeat(np.arange(len(classes)), 5)})
+    model = bcart.BayesianTreeClassifier(log_phi=0.0).fit(rows, np.repeat(classes, 5))
+    found = predict(rows, model.tree_, Predictor.of_posterior(model.posterior_), ".csv", out, keep_columns=False)
+    sure = model.posterior_.uncertainty(rows)
+    assert len({name.lower() for name in found}) == 1 + 3 * len(classes)
+    for place, label in enumerate(classes):
+        mean, low, high = (found.iloc[:, 1 + 3 * place + part] for part in range(3))
+        assert mean.name == (f"p_{label}" if label != "a" else "p_a_")
+        for column, values in ((mean, sure.mean), (low, sure.low), (high, sure.high)):
+            np.testing.assert_allclose(column, values[:, place], rtol=1e-5, atol=1e-9)
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
+@pytest.mark.parametrize("first", [5, 2**60])
+@pytest.mark.parametrize("has_missing", [False, True])
+def test_whole_numbers_that_are_labels_are_found_in_a_file(suffix, first, has_missing):
+    labels = [first, first + 1, None if has_missing else first + 2]
+    rows = pd.DataFrame({"id": pd.array(labels * 5, dtype="Int64"), "size": np.arange(15.0)})
+    y = ["a", "b", "c"] * 5
+    model = bcart.BayesianTreeClassifier(log_phi=0.0, categorical_features=["id"]).fit(rows, y)
+    for predictor in (Predictor.of_tree(model.tree_), Predictor.of_posterior(model.posterior_)):
+        assert predict(rows, model.tree_, predictor, suffix)["prediction"].tolist() == y
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
+def test_a_feature_that_was_always_missing_may_have_values_in_the_file(suffix):
+    train = pd.DataFrame({"label": pd.Series([None] * 6, dtype="str"), "number": np.nan, "size": np.arange(6.0)})
+    y = ["low", "low", "low", "high", "high", "high"]
+    model = bcart.BayesianTreeClassifier(log_phi=0.0).fit(train, y)
+    assert model.tree_.categories == ((), None, None)
+    for rows in (train, train.assign(label=["new", None] * 3, number=[1.0, np.nan] * 3)):
+        for predictor in (Predictor.of_tree(model.tree_), Predictor.of_posterior(model.posterior_)):
+            assert predict(rows, model.tree_, predictor, suffix)["prediction"].tolist() == y
+
+
 def test_numbers_in_csv_have_six_digits_and_all_in_parquet(tree):
     rows = make_frame(30, np.random.default_rng(0), 2)
     short, long = (predict(rows, tree, Predictor.of_tree(tree), ".csv", out)["p_many"] for out in (".csv", ".parquet"))

@@ -17,6 +17,8 @@ from bcart.limits import Limits
 HOSTILE = ['"; DROP TABLE rows; --', "'", "a\"b'c", "[red]", "rowid", "r", "c0", "y", "w", "known", "file_row_number",
            "é", "日本", "x\\y", "SELECT", "a.b", "%s", "{}", "$1", "?"]  # fmt: skip
 
+COMPRESSED = gzip.compress(b"a,b\n" + bytes(range(48, 123)) * 20 + b"\n", mtime=0)
+
 
 def read(path, **settings):
     with Source(path, Limits(n_jobs=1), **settings) as source:
@@ -69,6 +71,12 @@ def test_compressed_files_windows_line_ends_and_byte_order_marks_are_read(tmp_pa
     assert read(write(tmp_path / "bom.csv", "\ufeffa,b\n1,x\n2,y\n")) == expected
 
 
+def test_names_may_be_long(tmp_path):
+    names = ["a" * 70_000, "b" * 140_000, "c"]
+    types, rows = read(write(tmp_path / "t.csv", ",".join(names) + "\n1,2,3\n"))
+    assert (list(types), rows) == (names, [(1, 2, 3)])
+
+
 def test_words_for_missing_values_are_missing_and_others_can_be_named(tmp_path):
     path = write(tmp_path / "t.csv", "a,b\n1,x\nNA,?\n,\nnan,-\n")
     assert read(path)[1] == [(1.0, "x"), (None, None), (None, None), (None, "-")]
@@ -97,6 +105,10 @@ def test_a_row_far_behind_may_change_the_type_of_a_column(tmp_path):
         ("t.csv", "a,b\n1,café\n".encode("latin-1"), "UTF-8"),
         ("t.csv", b"a,b\n" + b"1,x\n" * 300_000 + "1,é\n".encode("latin-1"), "line 300002"),
         ("t.csv", bytes(range(256)), "neither Parquet nor CSV"),
+        ("t.csv", b'{"text": "' + b"x" * 200_000 + b'"}', "has no rows"),
+        ("t.csv.gz", COMPRESSED[:12], "damaged or cut off"),
+        ("t.csv.gz", COMPRESSED[:10] + b"\xff" * 8 + COMPRESSED[18:], "damaged or cut off"),
+        ("t.csv.gz", b"\x1f\x8b and then nothing", "damaged or cut off"),
         ("t.parquet", b"PAR1 and then nothing", "cannot be read"),
     ],
 )

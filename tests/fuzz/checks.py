@@ -66,6 +66,7 @@ def check(case: Case) -> str:
             model = fitted(case)
         except bcart.BcartError as error:
             claim(len(str(error)) > 10, f"an error says what is wrong: {error!r}")
+            claim(not isinstance(error, bcart.InternalError), f"an error is not ours: {error!r}")
             return type(error).__name__
         asked = case.table("asked")
         try:

@@ -211,6 +211,22 @@ def test_counts_and_constant_features_can_be_drawn():
     assert len(steps(draw(model, 1, X))[1][0].values) == 1
 
 
+@pytest.mark.parametrize("empty", [np.nan, pd.Series([None] * N, dtype="str")], ids=["number", "label"])
+def test_a_feature_that_was_always_missing_has_a_place_for_that_alone(empty):
+    rows = FRAME.assign(empty=empty)
+    model = BayesianTreeClassifier(max_depth=2).fit(rows, TWO)
+    assert np.isnan(typical_row(model.posterior_, None)[3])
+    for X in (None, rows):
+        ax = draw(model, "empty", X, output="ill")
+        assert [label.get_text() for label in ax.get_xticklabels()] == ["missing" if X is None else f"missing\nn = {N}"]
+        assert ax.get_xlim()[0] < 0 < ax.get_xlim()[1]
+    expected = model.posterior_.expected_output(at(HELD, empty=None))[0, 0]
+    assert [line.get_ydata().tolist() for line in ax.lines if line.get_marker() == "o"] == [[pytest.approx(expected)]]
+    panels = plot_predictive(model, ["empty", "dose"], rows, TWO, ax=Figure(figsize=(9, 4)).subplots(1, 2))
+    FigureCanvasAgg(panels[0].figure).draw()
+    assert draw(model, "age", output="ill").get_xlabel().endswith("empty = missing)")
+
+
 def test_signs_in_names_are_no_formulas_and_many_labels_do_not_overlap():
     rng = np.random.default_rng(0)
     X = pd.DataFrame({"price $_a$": rng.choice([f"label {i} in $" for i in range(60)], 300), "x^2$": rng.random(300)})

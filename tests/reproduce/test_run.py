@@ -273,7 +273,7 @@ class Deadly:
 @pytest.mark.filterwarnings("ignore::UserWarning")  # joblib says more about it
 def test_a_worker_that_is_ended_is_an_error_that_says_so():
     fold = replace(folds_of("iris")[0], y=Deadly())
-    with pytest.raises(MemoryBudgetError, match=r"ended from outside.*run fewer at once"):
+    with pytest.raises(MemoryBudgetError, match=r"ended from outside.*run fewer at once \(n_jobs=1\)"):
         schedule.run_folds([fold, fold], n_jobs=2)
 
 

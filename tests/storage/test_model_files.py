@@ -6,6 +6,7 @@ import os
 import pickle
 import struct
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -16,6 +17,7 @@ from hypothesis import strategies as st
 import bcart
 from bcart import FormatError, InvalidModelError, load_model, save_model
 from bcart.storage import container
+from bcart.storage import model as storage_model
 
 X = np.random.default_rng(0).integers(0, 5, (60, 3)).astype(float)
 LABELS = np.where(X[:, 0] + X[:, 1] > 4, "high", "low")
@@ -102,6 +104,26 @@ def test_a_folded_graph_comes_back_folded(tmp_path):
     again = load_model(tmp_path / "m.bcart").posterior()
     assert again.graph.is_folded
     assert again.log_score == posterior.log_score
+
+
+def test_limits_that_do_not_reach_the_depth_of_a_model_are_an_error_that_says_what_to_raise(tmp_path, monkeypatch):
+    bits = np.random.default_rng(0).integers(0, 2, (60, 8))
+    model = bcart.BayesianTreeClassifier(max_depth=5).fit(bits, bits[:, 0] ^ bits[:, 1])
+    save_model(model, tmp_path / "m.bcart")
+    saved = load_model(tmp_path / "m.bcart")
+    said = r"trees up to depth 5 of the model takes more than max_memory=50\.0 kB; raise max_memory"
+    with pytest.raises(bcart.MemoryBudgetError, match=said):
+        saved.posterior(bcart.Limits(max_memory="50kB"))
+    monkeypatch.setattr(storage_model, "build_graph", out_of_time)
+    with pytest.raises(bcart.TimeBudgetError, match=r"takes longer than time_limit=0\.5 s; raise time_limit"):
+        saved.posterior(bcart.Limits(time_limit=0.5))
+
+
+def out_of_time(cells, family, limits, *_):
+    """The graph of a build that time has ended at depth 2."""
+    graph = bcart.build_graph(cells, replace(family, max_depth=2))
+    restore, (*parts, _, state) = graph.__reduce__()
+    return restore(*parts, limits, (*state[:-1], "TIME"))
 
 
 # -- files that are not what they should be ---------------------------------------------------------------------------
@@ -281,6 +303,9 @@ def test_labels_that_json_cannot_say_are_refused(tmp_path):
         save_model(model, tmp_path / "m.bcart")
     with pytest.raises(InvalidModelError, match="cannot be written"):
         save_model(fitted("counts"), tmp_path / "m.bcart", about={"data": {1, 2}})
+    odd = bcart.BayesianTreeClassifier().fit(X, np.where(LABELS == "low", "\udc80", "b"))
+    with pytest.raises(InvalidModelError, match=r"cannot be written: .* surrogates not allowed; labels"):
+        save_model(odd, tmp_path / "m.bcart")
     with pytest.raises(InvalidModelError, match="not int"):
         save_model(3, tmp_path / "m.bcart")
 

@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from bcart.cli.options import Level, ModelFile, Output
+from bcart.export import write_html
 from bcart.storage import load_model
 from bcart.tree import Tree
 from bcart.writing import replacing
@@ -30,7 +31,7 @@ _WRITERS: dict[Language, Callable[[Tree, float], str]] = {
     Language.TEXT: lambda tree, level: tree.to_text(level),
     Language.JSON: lambda tree, level: tree.to_json(indent=2),
     Language.DOT: lambda tree, level: tree.to_dot(level),
-    Language.HTML: lambda tree, level: f"<!DOCTYPE html>\n<meta charset='utf-8'>\n{tree._repr_html_()}",
+    Language.HTML: lambda tree, level: f"<!DOCTYPE html>\n<meta charset='utf-8'>\n{write_html(tree, level)}",
     Language.SQL: lambda tree, level: tree.to_sql(),
     Language.C: lambda tree, level: tree.to_c(),
 }

@@ -14,7 +14,7 @@ from bcart.cli.notes import Notes, note_overview, note_scores
 from bcart.cli.report import print_cost, print_posterior, print_top, print_tree
 from bcart.cli.screen import BuildProgress, in_words, steps, warn, working
 from bcart.cost import predict_cost
-from bcart.errors import DepthLimitedWarning
+from bcart.errors import DepthLimitedWarning, MemoryBudgetError, TimeBudgetError
 from bcart.estimators import BayesianTreeClassifier, BayesianTreeRegressor
 from bcart.estimators.comparison import Estimator, compare_with_cart
 from bcart.files.columns import Choice
@@ -69,7 +69,7 @@ class Settings:
         """Return the estimator that would do the same with a table in memory."""
         names = [name for name in self.__dataclass_fields__ if name not in ("alpha", "limits")]
         common = {name: getattr(self, name) for name in names}
-        common |= {"max_memory": self.limits.max_memory, "n_jobs": self.limits.n_jobs}
+        common |= {name: getattr(self.limits, name) for name in ("max_memory", "time_limit", "n_jobs")}
         if task == "classify":
             return BayesianTreeClassifier(alpha=self.alpha, **common)
         return BayesianTreeRegressor(leaf="normal" if task == "regress" else "poisson", **common)
@@ -140,7 +140,14 @@ class Validation:
     is_asked_for: bool
 
     def run(self, sample: Sample, n_known: int, estimator: Estimator, speed: Speed) -> Notes | None:
-        """Return scores; None if they take too long. Of `n_known` rows there may be a sample only."""
+        """Return scores; None if they take too long or too much. Of `n_known` rows there may be a sample only."""
+        try:
+            return self._run(sample, n_known, estimator, speed)
+        except (MemoryBudgetError, TimeBudgetError) as error:
+            warn(f"scores are left out: {error}")
+            return None
+
+    def _run(self, sample: Sample, n_known: int, estimator: Estimator, speed: Speed) -> Notes | None:
         if len(sample.y) < n_known:
             with working("trying a fit to a sample of the rows"):
                 speed = Speed.of_estimator(estimator, sample)

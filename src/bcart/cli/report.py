@@ -130,7 +130,7 @@ def print_top(notes: Mapping[str, Any], console: Console) -> None:
 def print_scores(notes: Mapping[str, Any], console: Console) -> None:
     """Print cross-validated scores of three models side by side."""
     models = notes["models"]
-    names = [name for name in models[0] if name not in ("model", "n_leaves")]
+    names = list(dict.fromkeys(name for model in models for name in model if name not in ("model", "n_leaves")))
     of_all = "" if notes["n_rows"] == notes["n_known"] else f" sampled from {notes['n_known']:,}"
     tested = "" if notes["n_tested"] == notes["n_rows"] else f", {notes['n_tested']:,} of them predicted"
     _begin(console, "Scores", f"{notes['n_folds']}-fold cross-validation on {notes['n_rows']:,} rows{of_all}{tested}")
@@ -141,7 +141,8 @@ def print_scores(notes: Mapping[str, Any], console: Console) -> None:
     table.add_row("", *names, "leaves", style="dim")
     for model in models:
         leaves = "all" if model["n_leaves"] is None else f"{model['n_leaves']:.1f}"
-        table.add_row(f"  {model['model']}", *(f"{model[name]:.4g}" for name in names), leaves)
+        numbers = (f"{model[name]:.4g}" if name in model else "" for name in names)
+        table.add_row(f"  {model['model']}", *numbers, leaves)
     console.print(table)
 
 

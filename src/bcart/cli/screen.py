@@ -20,8 +20,8 @@ _NAMES = (
     "log_phi|max_bins|max_depth|min_samples_leaf|min_samples_split|split_alpha|split_beta|max_memory|time_limit|n_jobs"
 )
 _QUOTED = re.compile(r"\b(task|binning|prior)='([a-z-]+)'")
-_PARAMETER = re.compile(rf"\b(?P<name>{_NAMES}|(?:task|binning|prior|alpha|level)(?==))(?P<is>=)?")
-_OTHER_NAMES = {"n_jobs": "jobs"}
+_PARAMETER = re.compile(rf"\b(?P<name>{_NAMES}|(?:task|binning|prior|alpha|level|datasets)(?==))(?P<is>=)?")
+_OTHER_NAMES = {"n_jobs": "jobs", "datasets": "dataset"}
 
 
 def report() -> Console:
@@ -52,12 +52,14 @@ def as_options(message: str) -> str:
     --------
     >>> as_options("max_bins=1 must be larger; raise max_memory, or take it for numbers (task='regress')")
     '--max-bins 1 must be larger; raise --max-memory, or take it for numbers (--task regress)'
+    >>> as_options("leave it out (datasets=...), run fewer at once (n_jobs=1), or ask for less (quick=True)")
+    'leave it out (--dataset ...), run fewer at once (--jobs 1), or ask for less (--quick)'
     """
 
     def spell(match: re.Match[str]) -> str:
         return f"--{_OTHER_NAMES.get(match['name'], match['name']).replace('_', '-')}" + (" " if match["is"] else "")
 
-    return _PARAMETER.sub(spell, _QUOTED.sub(r"\1=\2", message))
+    return _PARAMETER.sub(spell, _QUOTED.sub(r"\1=\2", message.replace("quick=True", "--quick")))
 
 
 def warn(message: str) -> None:

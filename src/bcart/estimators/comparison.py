@@ -10,10 +10,10 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 from sklearn.compose import make_column_transformer
-from sklearn.metrics import accuracy_score, log_loss, r2_score, root_mean_squared_error
+from sklearn.metrics import accuracy_score, r2_score, root_mean_squared_error
 from sklearn.model_selection import KFold, StratifiedKFold
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import OneHotEncoder
+from sklearn.preprocessing import FunctionTransformer, OneHotEncoder
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from bcart.errors import DepthLimitedWarning
@@ -25,6 +25,8 @@ from bcart.tables import as_rows
 Estimator = BayesianTreeClassifier | BayesianTreeRegressor
 ModelName = Literal["all trees", "most probable tree", "CART"]
 
+_LARGEST_OF_CART = 1e29  # it refuses numbers beyond those of 32 bits, and adds up columns in them
+
 
 @dataclass(frozen=True)
 class Score:
@@ -34,7 +36,8 @@ class Score:
     ----------
     model : {"all trees", "most probable tree", "CART"}
     values : dict
-        Means over the folds: accuracy, log-loss and Brier score of classes; RMSE and R² of numbers.
+        Means over the folds: accuracy, log-loss and Brier score of classes; RMSE and R² of numbers. Folds without a
+        finite value, such as the R² of a single row, do not count, and a measure that no fold has is absent.
     n_leaves : float or None
         Mean number of leaves; None for all trees.
     """
@@ -74,7 +77,7 @@ def compare_with_cart(
     model : BayesianTreeClassifier or BayesianTreeRegressor
         Whose parameters are used, but for `categorical_features`.
     columns : sequence of arrays
-        Numbers with NaN for missing values, or labels with None for them.
+        Numbers with NaN for missing values, or labels with None or NaN for them.
     is_nominal : sequence of bool
         Which columns hold labels. CART sees each label as a column of its own.
     y, weights : arrays
@@ -145,10 +148,10 @@ def _measure_classes(probability: FloatArray, test: _Rows, classes: Any) -> dict
     chances = np.zeros((len(test.y), len(labels)))
     chances[:, np.searchsorted(labels, classes)] = probability
     truth = test.y[:, None] == labels
-    weights = test.weights
+    of_truth, weights = np.maximum(chances[truth], np.finfo(np.float64).eps), test.weights
     return {
         "accuracy": float(accuracy_score(test.y, labels[np.argmax(chances, axis=1)], sample_weight=weights)),
-        "log-loss": float(log_loss(test.y, chances, labels=labels, sample_weight=weights)),
+        "log-loss": float(np.average(np.log(1 / of_truth), weights=weights)),
         "Brier": float(np.average(((chances - truth) ** 2).sum(axis=1), weights=weights)),
     }
 
@@ -162,12 +165,19 @@ def _measure_numbers(output: FloatArray, test: _Rows, classes: Any) -> dict[str,
 
 
 def _mean(scores: Sequence[Score]) -> Score:
-    values = {name: float(np.mean([score.values[name] for score in scores])) for name in scores[0].values}
+    found = {name: np.array([score.values[name] for score in scores]) for name in scores[0].values}
+    finite = {name: values[np.isfinite(values)] for name, values in found.items()}
+    means = {name: float(np.mean(values)) for name, values in finite.items() if len(values)}
     leaves = [score.n_leaves for score in scores if score.n_leaves is not None]
-    return Score(scores[0].model, values, float(np.mean(leaves)) if leaves else None)
+    return Score(scores[0].model, means, float(np.mean(leaves)) if leaves else None)
 
 
 def _cart(is_classifier: bool, nominal: list[int], random_state: int) -> Any:
     tree = (DecisionTreeClassifier if is_classifier else DecisionTreeRegressor)(random_state=random_state)
     one_hot = OneHotEncoder(handle_unknown="ignore", sparse_output=False)
-    return make_pipeline(make_column_transformer((one_hot, nominal), remainder="passthrough"), tree)
+    numbers = FunctionTransformer(_clipped)
+    return make_pipeline(make_column_transformer((one_hot, nominal), remainder=numbers), tree)
+
+
+def _clipped(X: npt.NDArray[Any]) -> FloatArray:
+    return np.clip(X.astype(np.float64), -_LARGEST_OF_CART, _LARGEST_OF_CART)

@@ -13,7 +13,6 @@ from bcart.limits import format_count
 from bcart.posterior import Posterior
 from bcart.tree import Tree
 
-_LEVEL = 0.95
 _MOST_NODES = 199  # that are shown
 _MOST_LETTERS = 200  # of a leaf model, which may have a parameter for each of many classes
 _TABLE = "border-collapse:collapse;border:none;font-size:13px;line-height:1.5;margin:4px 0 8px 0"
@@ -27,9 +26,9 @@ _WHISKER = "position:absolute;top:5px;height:2px;background:currentColor"
 _END = "position:absolute;top:3px;height:6px;width:2px;margin-left:-1px;background:currentColor"
 
 
-def write_html(tree: Tree) -> str:
-    """Return a table of the nodes of a tree: questions, predictions, bars with credible intervals, rows."""
-    wording = Wording(tree, _LEVEL)
+def write_html(tree: Tree, level: float = 0.95) -> str:
+    """Return a table of the nodes of a tree: questions, predictions, bars with credible intervals of a level, rows."""
+    wording = Wording(tree, level)
     lines = [_row(wording, node, lead) for node, lead in _leads(tree)[:_MOST_NODES]]
     more = tree.n_nodes - len(lines)
     if more > 0:

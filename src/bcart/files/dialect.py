@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import gzip
+import zlib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
@@ -82,7 +83,9 @@ def _first_line(path: Path, is_compressed: bool) -> str:
         file: IO[str]
         with gzip.open(path, "rt", encoding="utf-8-sig") if is_compressed else path.open(encoding="utf-8-sig") as file:
             return file.readline(_LONGEST_HEADER).rstrip("\r\n")
-    except (UnicodeDecodeError, EOFError, gzip.BadGzipFile):
+    except (EOFError, gzip.BadGzipFile, zlib.error):
+        raise InvalidDataError(f"{path.name} is compressed by gzip, but damaged or cut off; get it again") from None
+    except UnicodeDecodeError:
         raise InvalidDataError(
             f"{path.name} is neither Parquet nor CSV in UTF-8; convert it, for example by "
             f"iconv -f latin1 -t utf-8 {path.name}"
@@ -90,7 +93,10 @@ def _first_line(path: Path, is_compressed: bool) -> str:
 
 
 def _split(line: str, delimiter: str) -> list[str]:
-    return next(csv.reader([line], delimiter=delimiter), [])
+    try:
+        return next(csv.reader([line], delimiter=delimiter), [])
+    except csv.Error:  # a name, or all of the line by another delimiter, is longer than csv takes
+        return line.split(delimiter)
 
 
 def _listed(texts: tuple[str, ...]) -> str:

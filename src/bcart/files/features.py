@@ -142,6 +142,8 @@ def features_of_model(names: Iterable[str], categories: Iterable[Labels | None],
 
 
 def _unit_of_labels(labels: Labels) -> Unit:
+    if not labels:
+        return "text"
     units: dict[type, Unit] = {str: "text", bool: "flag", int: "whole", float: "number"}
     found = {units.get(type(label)) for label in labels}
     unit = found.pop() if len(found) == 1 else None

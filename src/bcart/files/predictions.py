@@ -81,10 +81,21 @@ class Predictor:
 
 def _name_classes(classes: Any, mean: FloatArray, low: FloatArray, high: FloatArray) -> Arrays:
     columns: Arrays = {"prediction": classes[np.argmax(mean, axis=1)]}
-    for place, label in enumerate(classes.tolist()):
-        columns[f"p_{label}"] = mean[:, place]
-        columns[f"p_{label}_low"], columns[f"p_{label}_high"] = low[:, place], high[:, place]
+    names = [f"p_{label}" for label in classes.tolist()]
+    taken = {name.lower() for name in names}
+    for place, name in enumerate(names):
+        columns[name] = mean[:, place]
+        columns[_free(f"{name}_low", taken)] = low[:, place]
+        columns[_free(f"{name}_high", taken)] = high[:, place]
     return columns
+
+
+def _free(name: str, taken: set[str]) -> str:
+    """Return a name that no other has, not even in other case, and take it."""
+    while name.lower() in taken:
+        name += "_"
+    taken.add(name.lower())
+    return name
 
 
 def _name_numbers(mean: FloatArray, low: FloatArray, high: FloatArray, target: FloatArray) -> Arrays:
@@ -173,8 +184,8 @@ def _position(x: str, thresholds: FloatArray, labels: Labels | None) -> str:
     """Write where a value lies: 0 if it is missing, 1 if it is a label that is not known."""
     if labels is None:
         return f"CASE WHEN {x} IS NULL THEN 0 ELSE {count_cuts(x, thresholds.tolist(), 1)} END"
-    known = f"WHEN {x} IN {any_of(labels)} THEN {count_cuts(x, labels[1:], 2)}"
-    return f"CASE WHEN {x} IS NULL THEN 0 {known} ELSE 1 END"
+    known = f"WHEN {x} IN {any_of(labels)} THEN {count_cuts(x, labels[1:], 2)} " if labels else ""
+    return f"CASE WHEN {x} IS NULL THEN 0 {known}ELSE 1 END"
 
 
 def _answer_groups(
@@ -213,13 +224,7 @@ def _plain(values: npt.NDArray[Any], is_short: bool) -> npt.NDArray[Any]:
 def _copy(source: Source, names: dict[str, str], path: Path, keep_columns: bool) -> None:
     taken = {name.lower() for name in source.types} if keep_columns else set()
     kept = [f"{source.column(name)} AS {identifier(name)}" for name in source.types] if keep_columns else []
-    added = []
-    for name, column in names.items():
-        free = name
-        while free.lower() in taken:
-            free += "_"
-        taken.add(free.lower())
-        added.append(f"{column} AS {identifier(free)}")
+    added = [f"{column} AS {identifier(_free(name, taken))}" for name, column in names.items()]
     form = "FORMAT parquet" if path.suffix.lower() in _PARQUET_ENDINGS else "FORMAT csv, HEADER"
     source.do(
         f"COPY (SELECT {', '.join(kept + added)} FROM rows JOIN numbered USING (r) JOIN answers USING (g) ORDER BY r) "

@@ -12,13 +12,13 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import duckdb
-import numpy as np
 import numpy.typing as npt
 
 from bcart.errors import InvalidDataError, MemoryBudgetError
 from bcart.files.dialect import MISSING_TEXTS, Dialect
 from bcart.files.sql import identifier, literal
 from bcart.limits import Limits, format_bytes
+from bcart.tables import unmasked
 
 T = TypeVar("T")
 Arrays = dict[str, npt.NDArray[Any]]
@@ -175,9 +175,9 @@ class Source:
         return self.rows(query)[0]
 
     def arrays(self, query: str) -> Arrays:
-        """Return the columns of an answer: NaN stands for missing numbers, None for missing labels."""
+        """Return the columns of an answer, with missing values as in `unmasked`: NaN, or None among text."""
         found = self._clearly(lambda: self._connection.execute(query).fetchnumpy())
-        return {name: _without_mask(values) for name, values in found.items()}
+        return {name: unmasked(values) for name, values in found.items()}
 
     def chunks(self, table: str) -> Iterator[Arrays]:
         """Yield the columns of a table, some rows at a time in their order."""
@@ -227,16 +227,6 @@ class Source:
 
     def __exit__(self, *error: object) -> None:
         self._cleanup.close()
-
-
-def _without_mask(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    if not isinstance(values, np.ma.MaskedArray):
-        return values
-    if values.dtype.kind == "O":
-        labels = np.array(np.ma.getdata(values))
-        labels[np.ma.getmaskarray(values)] = None
-        return labels
-    return np.ma.filled(values.astype(np.float64), np.nan) if np.ma.is_masked(values) else np.ma.getdata(values)
 
 
 def _in_a_sentence(message: str) -> str:

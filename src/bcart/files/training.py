@@ -140,7 +140,7 @@ class Sample:
     Attributes
     ----------
     columns : list of arrays
-        Numbers with NaN for missing values, or labels with None for them.
+        Numbers with NaN for missing values, or labels with None or NaN for them, see `unmasked`.
     is_nominal : list of bool
     y, weights : arrays
     """

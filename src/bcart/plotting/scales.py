@@ -27,7 +27,7 @@ class Scale:
     ----------
     name : str
     edges : array of shape (n_steps + 1,)
-        Between which steps lie; empty if the feature is nominal.
+        Between which steps lie; empty if the feature is nominal, or was always missing.
     values : array of shape (n_steps + n_slots,)
         A value within each step, then the place of each label; NaN for missing.
     slots : array of shape (n_slots,)
@@ -47,7 +47,8 @@ class Scale:
     def of(cls, posterior: Posterior, feature: int, max_steps: int) -> Scale:
         """Return the scale of a feature; beyond `max_steps` thresholds, some are left out evenly."""
         grid = posterior.grid
-        name, labels, has_missing = grid.feature_names[feature], grid.categories[feature], grid.has_missing[feature]
+        name, has_missing = grid.feature_names[feature], grid.has_missing[feature]
+        labels = grid.categories[feature] if len(grid.lowest[feature]) else ()
         if labels is not None:
             places = np.arange(len(labels) + has_missing, dtype=np.float64)
             values = np.where(places < len(labels), places, np.nan)
@@ -115,7 +116,8 @@ def typical_row(posterior: Posterior, columns: list[FloatArray] | None) -> list[
     for feature, codes in enumerate(cells.codes.T):
         bins = codes.astype(np.intp) - grid.has_missing[feature]
         middles = (grid.lowest[feature] + grid.highest[feature]) / 2
-        column = np.where(bins < 0, np.nan, middles[np.maximum(bins, 0)])
+        column = np.full(len(bins), np.nan)
+        column[bins >= 0] = middles[bins[bins >= 0]]
         row.append(_typical(column, cells.weights, posterior, feature))
     return row
 

@@ -146,7 +146,7 @@ def _check_holds_all_trees(fold: Fold, model: BayesianTreeClassifier) -> None:
     if max_depth is not None:
         raise MemoryBudgetError(
             f"{fold.dataset}, trial {fold.trial}, fold {fold.number}: {MAX_MEMORY} hold all trees up to depth "
-            f"{max_depth} only; run it on fewer rows (quick=True, --quick)"
+            f"{max_depth} only; run it on fewer rows (quick=True)"
         )
 
 

@@ -15,7 +15,6 @@ from bcart.reproduce.paper import NORMAL_95
 
 LEVEL = 0.95
 OF_FOLDS = ("accuracy", "nodes", "log_loss", "brier", "fit_seconds", "predict_seconds")
-MEASURES = (*OF_FOLDS, "ece")
 
 
 @dataclass(frozen=True)

@@ -104,7 +104,7 @@ class Report:
     def text(self) -> str:
         """Return all there is to say, as Markdown."""
         notes = "".join("\n\n" + textwrap.fill(f"{note}.", WIDTH) for note in self.notes)
-        said = textwrap.fill(self.settings.describe(), WIDTH)
+        said = self._settings_text()
         return (
             f"# The paper's experiments\n\n{said}{notes}\n\n{self.tables()}\n\n## How to read this\n\n{HOW_TO_READ}\n"
         )

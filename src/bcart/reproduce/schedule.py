@@ -86,7 +86,7 @@ def choose_n_jobs(folds: Sequence[Fold], n_jobs: int | None, free_bytes: int | N
     if free_bytes < largest:
         raise MemoryBudgetError(
             f"a fold of {folds[0].dataset} takes about {largest / 1e9:.1f} GB, but only {free_bytes / 1e9:.1f} GB of "
-            "memory are free; leave it out (datasets=, --datasets), or ask for less of it (quick=True, --quick)"
+            "memory are free; leave it out (datasets=...), or ask for less of it (quick=True)"
         )
     return max(1, min(wanted, free_bytes // largest))
 
@@ -141,7 +141,7 @@ def _finished(folds: Sequence[Fold], n_jobs: int) -> Iterator[tuple[float, list[
     except process_executor.TerminatedWorkerError:
         raise MemoryBudgetError(
             "a process that ran a fold was ended from outside, as systems do when memory runs out; run fewer at once "
-            "(n_jobs=1, --n-jobs 1), or close what else takes memory"
+            "(n_jobs=1), or close what else takes memory"
         ) from None
     finally:
         if n_jobs > 1:

@@ -40,7 +40,7 @@ def pack(header: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]]) -> b
     """Return a header and arrays as the bytes of a file."""
     stored = {name: np.asarray(array, dtype=_little_endian(array), order="C") for name, array in arrays.items()}
     listed = [[name, array.dtype.str, list(array.shape)] for name, array in stored.items()]
-    text = _as_json({**header, "arrays": listed}).encode()
+    text = _as_json({**header, "arrays": listed})
     body = b"".join(
         [_PREFIX.pack(SIGNATURE, VERSION, len(text)), text, *(array.tobytes() for array in stored.values())]
     )
@@ -73,9 +73,9 @@ def _little_endian(array: npt.NDArray[Any]) -> str:
     return name
 
 
-def _as_json(header: Mapping[str, Any]) -> str:
+def _as_json(header: Mapping[str, Any]) -> bytes:
     try:
-        return json.dumps(header, allow_nan=False, ensure_ascii=False)
+        return json.dumps(header, allow_nan=False, ensure_ascii=False).encode()
     except (TypeError, ValueError) as error:
         raise InvalidModelError(
             f"the model cannot be written: {error}; labels and notes must be text, finite numbers or truth values"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
+import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
@@ -15,9 +16,9 @@ import numpy as np
 import numpy.typing as npt
 
 from bcart.cells import Cells
-from bcart.errors import BcartError, FormatError, InvalidModelError
+from bcart.errors import BcartError, DepthLimitedWarning, FormatError, InvalidModelError
 from bcart.export.plain import classes_from_dict, classes_to_dict
-from bcart.graph import Progress, build_graph
+from bcart.graph import Graph, Progress, build_graph, crossed_limit
 from bcart.grid import Grid
 from bcart.leaves import LeafModel, leaf_from_dict, leaf_to_dict
 from bcart.limits import Limits
@@ -80,17 +81,34 @@ class SavedModel:
     def posterior(
         self, limits: Limits | None = None, on_progress: Callable[[Progress], object] | None = None
     ) -> Posterior:
-        """List the boxes again, and return the posterior; `on_progress` as in `build_graph`."""
+        """List the boxes again, and return the posterior; `on_progress` as in `build_graph`.
+
+        Raises
+        ------
+        MemoryBudgetError, TimeBudgetError
+            If the limits end the search for boxes above the depth of the model.
+        FormatError
+            If the score is not the one that the file tells.
+        """
         limits = limits or self.limits
         folding: Folding = "always" if self.summary["is_folded"] else "never"
-        graph = build_graph(self.cells, self.family, limits, on_progress, folding)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DepthLimitedWarning)  # an error instead
+            graph = build_graph(self.cells, self.family, limits, on_progress, folding)
+        self._check_depth(graph)
         posterior = Posterior(graph, self.leaf, self.prior, self.grid, self.classes, limits.n_jobs)
         if not np.isclose(posterior.log_score, self.summary["log_score"], rtol=_SAME_SCORE, atol=_SAME_SCORE):
             raise FormatError(
                 f"the model's score is {posterior.log_score!r}, but its file says {self.summary['log_score']!r}: "
-                "the file is damaged, or limits ended the search for boxes elsewhere; fit anew"
+                "the file is damaged; fit anew"
             )
         return posterior
+
+    def _check_depth(self, graph: Graph) -> None:
+        crossed, depth = crossed_limit(graph.core, graph.limits), self.summary["max_depth"]
+        if crossed is not None and graph.max_depth != depth:
+            trees = "all trees" if depth is None else f"the trees up to depth {depth}"
+            raise crossed.error(f"listing {trees} of the model takes {crossed.budget}; {crossed.remedy}")
 
 
 def save_model(model: Any, path: str | os.PathLike[str], about: Mapping[str, Any] | None = None) -> None:
