@@ -241,6 +241,17 @@ def test_signs_in_names_are_no_formulas_and_many_labels_do_not_overlap():
     assert panels[0].get_xlabel() == "price $_a$"
 
 
+@pytest.mark.parametrize("largest", [12.5, 12.6, 13.0, 14.0])
+def test_numbers_do_not_touch_the_word_missing(largest):
+    x = np.append(np.linspace(0, largest, 60), np.full(10, np.nan))[:, None]
+    model = BayesianTreeClassifier(max_depth=1).fit(x, np.where(x[:, 0] > 5, "a", "b"))
+    ax = plot_predictive(model, 0, ax=Figure(figsize=(6, 4)).subplots(), output="a")
+    renderer = FigureCanvasAgg(ax.figure).get_renderer()
+    extents = [label.get_window_extent(renderer) for label in ax.get_xticklabels()]
+    assert len(extents) > 3
+    assert all(one.x1 < other.x0 for one, other in pairwise(extents))
+
+
 def test_wrong_questions_are_refused():
     model = fit(TWO)
     for features, message in (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -26,6 +26,7 @@ BAND = 0.2  # opacity
 MAX_WIDTH, MAX_HEIGHT = 4.5, 2.6  # room for the names of labels side by side, and above each other
 MAX_COUNTED = 10  # slots whose rows are counted
 LINE = 0.16  # height of a line of names
+SLOT_MARGIN = 0.06  # of the numbers on an axis, at their end: there a slot's name stands beside them
 SPREAD = (0.6180339887, 0.4142135624)  # of rows in slots, across and up
 UNCERTAIN = "#5e4b8b"
 
@@ -169,12 +170,20 @@ def _set_scale(
     target.set_major_locator(MaxNLocator(6, steps=[1, 2, 2.5, 5, 10]))
     set_limits(first - room, last + room)
     if scale.slot_names:
-        numbers = [x for x in target.get_majorticklocs() if scale.n_steps and scale.edges[0] <= x <= scale.edges[-1]]
+        numbers = _numbers_on(scale, target.get_majorticklocs(), SLOT_MARGIN if axis == "x" else 0.0)
         names, rotation = _slot_labels(scale, counts) if axis == "x" else (_thinned(scale.slot_names, MAX_HEIGHT), 0)
         target.set_ticks([*numbers, *scale.slots], [*(f"{x:.6g}" for x in numbers), *names], parse_math=False)
         ax.tick_params(axis=axis, rotation=rotation)
     name = shorten(scale.name, 4.0, 9)
     target.set_label_text(f"{name}\n{note}" if note else name, {"parse_math": False})
+
+
+def _numbers_on(scale: Scale, ticks: Iterable[float], margin: float) -> list[float]:
+    """Return the ticks on the steps of a scale, without those at its end that the name of a slot would touch."""
+    if not scale.n_steps:
+        return []
+    first, last = scale.edges[0], scale.edges[-1]
+    return [float(x) for x in ticks if first <= x <= last - margin * (last - first)]
 
 
 def _slot_labels(scale: Scale, counts: list[int] | None) -> tuple[list[str], float]:
