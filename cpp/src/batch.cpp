@@ -1,65 +1,41 @@
 #include "bcart/batch.hpp"
 
 #include <algorithm>
-#include <numeric>
+#include <new>
 
 namespace bcart {
 namespace {
 
-constexpr std::size_t kChunkSplits = 1024;              // work for one thread to take
-constexpr std::size_t kBatchSplits = 4 * kChunkSplits;  // for each thread between two barriers: stays in its cache
-constexpr std::size_t kPrefetchDistance = 32;
+constexpr std::size_t kChunkSplits = 1024;                 // work for one thread to take, at most
+constexpr std::size_t kMinBatchSplits = 4 * kChunkSplits;  // for each thread between two barriers
+constexpr std::size_t kMaxBatchSplits = 16 * kChunkSplits;
+constexpr std::size_t kBoxesASplit = 32;  // already there, so that room for new ones is little beside them
+constexpr std::size_t kLookAhead = 32;    // children
 
 // Boxes of up to two, of three and of four cells are few but asked for most: in shards of their own they stay cached.
-std::uint8_t shard_of(std::uint32_t n_cells, const Fingerprint& key) {
-  const std::size_t size_class = std::clamp<std::size_t>(n_cells, 2, kSizeClasses + 1) - 2;
-  return static_cast<std::uint8_t>(size_class << kHashBits | key.high >> (64 - kHashBits));
+std::uint32_t shard_of(std::uint32_t n_cells, std::uint64_t key) {
+  const std::uint32_t size_class = std::min<std::uint32_t>(std::max(n_cells, 2U) - 2, kSizeClasses - 1);
+  return size_class << kHashBits | static_cast<std::uint32_t>(key >> (64 - kHashBits));
 }
 
 }  // namespace
 
-void write_side(const Cells& cells, const TestNumbers& numbers, std::span<const Cell> box, const ListedSplit& split,
-                std::size_t side, Cell* scratch, Cell* written) {
-  if (split.mask != 0) {
-    select_cells(box, side == 0 ? split.mask : all_cells(box.size()) ^ split.mask, written);
-  } else {
-    select_cells(cells, box, numbers.test(split.test), side == 0, scratch);
-    if (written != scratch) std::copy_n(scratch, split.n_cells[side], written);
-  }
-}
-
-void Chunk::gather(const std::array<BoxId*, 2>& children) {
-  is_new.resize(n_children());
-  new_slots.resize(n_children());
-  unsettled.resize(n_children() + 1);
-  std::size_t n_unsettled = 0;
-  for (std::size_t shard = 0; shard < kShards; ++shard) {
-    for (const Lookup& lookup : lookups_in(shard)) {  // without a branch, as one would often be mispredicted
-      const std::uint32_t child = lookup.child();
-      children[child % 2][child / 2] = lookup.id();
-      is_new[child] = lookup.id() == pending(child) ? 1 : 0;
-      new_slots[child] = lookup.slot();
-      unsettled[n_unsettled] = child;
-      n_unsettled += (lookup.id() & kPending) != 0 ? 1 : 0;
-    }
-  }
-  unsettled.resize(n_unsettled);
-}
-
 Batch::Batch(const SplitRules& rules, const TestNumbers& numbers, Workers& workers)
     : rules_(rules), numbers_(numbers), workers_(workers) {
-  for (std::size_t worker = 0; worker < workers.size(); ++worker) tools_.push_back({SplitFinder(rules), {}, {}, {}});
+  for (std::size_t worker = 0; worker < workers.size(); ++worker)
+    tools_.push_back({SplitFinder(rules), {}, {}, 0, {}, {}, 0});
 }
 
 std::size_t Batch::take(const FrontierBlock& block, std::size_t first_box) {
-  n_chunks_ = 0;
+  chunks_.clear();
+  std::size_t n_batch = 0;
   std::size_t box = first_box;
-  const std::size_t max_batch = kBatchSplits * workers_.size();
-  for (std::size_t n_batch = 0; box < block.n_boxes() && n_batch < max_batch; ++n_chunks_) {
-    if (n_chunks_ == chunks_.size()) chunks_.emplace_back();
-    Chunk& chunk = chunks_[n_chunks_];
+  const std::size_t max_batch = std::clamp(n_known_ / kBoxesASplit, kMinBatchSplits, kMaxBatchSplits) * workers_.size();
+  while (box < block.n_boxes() && n_batch < max_batch) {
+    Chunk& chunk = chunks_.emplace_back();
     chunk.block = &block;
     chunk.first_box = box;
+    chunk.first_claim = kClaim + static_cast<BoxId>(2 * n_batch);
     std::size_t n_chunk = 0;
     do {
       n_chunk += rules_.max_splits(block.box(box++).size()) + 1;
@@ -67,92 +43,131 @@ std::size_t Batch::take(const FrontierBlock& block, std::size_t first_box) {
     chunk.last_box = box;
     n_batch += n_chunk;
   }
+  max_children_ = 2 * n_batch;
+  if (max_children_ > kClaim) throw std::bad_alloc();
   return box;
 }
 
 void Batch::find_children() {
-  workers_.run(n_chunks_, [&](std::size_t i, std::size_t worker) { list_splits(chunks_[i], worker); });
-  n_children_ = 0;
-  for (Chunk& chunk : chunks()) {
-    chunk.first_position = n_children_;
-    n_children_ += chunk.n_children();
+  make_room();
+  for (Tools& tools : tools_) tools.n_chunks = 0;
+  workers_.run(chunks_.size(), [&](std::size_t i, std::size_t worker) { explore(chunks_[i], worker); });
+  for_each_chunk([](const Chunk& chunk, std::size_t) { count_new(chunk); });
+  for (const Chunk& chunk : chunks_) {
+    for (std::size_t shard = 0; shard < kShards; ++shard) table_[shard].add_used(chunk.found->n_new[shard]);
+    n_known_ += chunk.found->n_new_boxes();
   }
-  workers_.run(kShards, [&](std::size_t shard, std::size_t worker) { look_up(shard, worker); });
 }
 
-void Batch::list_splits(Chunk& chunk, std::size_t worker) {
+void Batch::for_each_chunk(const std::function<void(const Chunk&, std::size_t)>& task) {
+  const auto go_on = [&](std::size_t worker) {
+    for (const Chunk& chunk : chunks_) {
+      if (chunk.worker != worker) continue;
+      task(chunk, worker);
+      workers_.checkpoint(worker);
+    }
+  };
+  chunks_.size() == 1 ? go_on(0) : workers_.run_each(go_on);
+}
+
+void Batch::make_room() {
+  const auto has_room = [&](const TableShard& shard) { return shard.has_room(max_children_); };
+  if (std::all_of(table_.begin(), table_.end(), has_room)) return;
+  workers_.run(kShards, [&](std::size_t shard, std::size_t) { table_[shard].reserve(max_children_); });
+}
+
+// A cache miss takes as long as a dozen look-ups: while the children of a box are on their way, the splits of the next
+// boxes are listed.
+void Batch::explore(Chunk& chunk, std::size_t worker) {
   Tools& tools = tools_[worker];
+  if (tools.n_chunks == tools.found.size()) tools.found.emplace_back();
+  chunk.worker = worker;
+  chunk.found = &tools.found[tools.n_chunks++];
   tools.splits.clear();
-  chunk.n_splits.clear();
+  tools.n_found = 0;
+  tools.beyond_home.clear();
+  std::vector<std::uint32_t>& n_splits = chunk.found->n_splits;
+  n_splits.clear();
   for (std::size_t box = chunk.first_box; box < chunk.last_box; ++box) {
     const std::size_t n_before = tools.splits.size();
     tools.finder.find(chunk.block->box(box), tools.splits);
-    chunk.n_splits.push_back(static_cast<std::uint32_t>(tools.splits.size() - n_before));
+    n_splits.push_back(static_cast<std::uint32_t>(tools.splits.size() - n_before));
+    ask_for(tools, n_before);
+    const std::size_t n_children = 2 * tools.splits.size();
+    if (n_children > kLookAhead) look_up(chunk, tools, n_children - kLookAhead);
     if (chunk.block->box(box).size() > kLargeBox) workers_.checkpoint(worker);
   }
-  keep_splits(tools, chunk);
+  look_up(chunk, tools, 2 * tools.splits.size());
+  look_beyond_home(chunk, tools);
+  keep(tools, *chunk.found);
 }
 
-void Batch::keep_splits(Tools& tools, Chunk& chunk) const {
-  chunk.splits.resize(tools.splits.size());
-  tools.shards.resize(chunk.n_children());
-  std::array<std::uint32_t, kShards + 1> next{};
-  for (std::size_t i = 0; const Split& split : tools.splits) {
-    chunk.splits[i] = {split.mask, {split.n_cells[0], split.n_cells[1]}, numbers_.number(split.test)};
+void Batch::ask_for(Tools& tools, std::size_t first_split) {
+  tools.sought.resize(2 * tools.splits.size());
+  Sought* sought = tools.sought.data() + 2 * first_split;
+  for (const Split& split : std::span(tools.splits).subspan(first_split)) {
     for (const std::size_t side : {0, 1}) {
-      const std::uint8_t shard = shard_of(split.n_cells[side], split.keys[side]);
-      tools.shards[2 * i + side] = shard;
-      ++next[shard + 1];
+      const TableKey key(split.keys[side]);
+      const std::uint32_t shard = shard_of(split.n_cells[side], key.high);
+      TableBucket* bucket = table_[shard].home(key);
+      __builtin_prefetch(bucket);
+      *sought++ = {key, shard, 0, bucket, nullptr};
     }
-    ++i;
-  }
-  std::partial_sum(next.begin(), next.end(), next.begin());
-  chunk.shard_ends = next;
-  chunk.lookups.resize(chunk.n_children());
-  for (std::uint32_t child = 0; child < chunk.n_children(); ++child) {
-    chunk.lookups[next[tools.shards[child]]++] = {tools.splits[child / 2].keys[child % 2], child};
   }
 }
 
-void Batch::look_up(std::size_t shard, std::size_t worker) {
-  std::size_t n_keys = 0;
-  for (Chunk& chunk : chunks()) n_keys += chunk.lookups_in(shard).size();
-  table_[shard].reserve(n_keys);
-  for (Chunk& chunk : chunks()) look_up(chunk, shard, tools_[worker].beyond_home);
-}
-
-// A cache miss takes as long as a dozen look-ups, so buckets are fetched ahead; those beyond a key's home while all
-// other keys are looked up at theirs. Equal keys stay in order.
-void Batch::look_up(Chunk& chunk, std::size_t shard, std::vector<std::uint32_t>& beyond_home) {
-  TableShard& table = table_[shard];
-  const std::span<Lookup> lookups = chunk.lookups_in(shard);
-  const std::size_t n = lookups.size();
-  std::size_t n_new = 0;
-  std::size_t n_new_cells = 0;
-  const auto settle = [&](Lookup& lookup, BoxId& id) {
-    if (id == chunk.pending(lookup.child())) {
-      ++n_new;
-      n_new_cells += chunk.n_cells(lookup.child());
-    }
-    lookup.settle(id);
-  };
-  beyond_home.clear();
-  for (std::size_t k = 0; k < std::min(kPrefetchDistance, n); ++k) table.prefetch(lookups[k].entry(0));
-  for (std::size_t k = 0; k < n; ++k) {
-    table.prefetch(lookups[std::min(k + kPrefetchDistance, n - 1)].entry(0));
-    const TableShard::Entry entry = lookups[k].entry(chunk.pending(lookups[k].child()));
-    if (BoxId* id = table.find_at_home(entry); id != nullptr) {
-      settle(lookups[k], *id);
+void Batch::look_up(const Chunk& chunk, Tools& tools, std::size_t n_children) {
+  Sought* sought = tools.sought.data();
+  for (std::size_t i = tools.n_found; i < n_children; ++i) {
+    TableSlot* slot = sought[i].bucket->find_or_claim(sought[i].key, chunk.claim(i));
+    if (slot != nullptr) {
+      sought[i].slot = slot;
+      sought[i].id = slot->id();
     } else {
-      table.prefetch_beyond_home(entry);
-      beyond_home.push_back(static_cast<std::uint32_t>(k));
+      __builtin_prefetch(table_[sought[i].shard].after(sought[i].bucket));
+      tools.beyond_home.push_back(static_cast<std::uint32_t>(i));
     }
   }
-  for (const std::uint32_t k : beyond_home) {
-    settle(lookups[k], table.find_beyond_home(lookups[k].entry(chunk.pending(lookups[k].child()))));
+  tools.n_found = std::max(tools.n_found, n_children);
+}
+
+void Batch::look_beyond_home(const Chunk& chunk, Tools& tools) {
+  for (const std::uint32_t i : tools.beyond_home) {
+    Sought& sought = tools.sought[i];
+    sought.slot = &table_[sought.shard].find_or_claim(sought.key, chunk.claim(i));
+    sought.id = sought.slot->id();
   }
-  chunk.n_new[shard] = n_new;
-  chunk.n_new_cells[shard] = n_new_cells;
+}
+
+void Batch::keep(const Tools& tools, Findings& found) const {
+  const std::size_t n_splits = tools.splits.size();
+  found.tests.resize(n_splits);
+  for (Array<BoxId>& children : found.children) children.resize(n_splits);
+  found.sights.clear();
+  std::uint32_t box = 0;
+  std::size_t box_end = found.n_splits[0];
+  for (std::size_t i = 0; i < n_splits; ++i) {
+    const Split& split = tools.splits[i];
+    while (box_end <= i) box_end += found.n_splits[++box];
+    found.tests[i] = numbers_.number(split.test);
+    for (const std::size_t side : {0, 1}) {
+      const Sought& sought = tools.sought[2 * i + side];
+      found.children[side][i] = sought.id;
+      if ((sought.id & kClaim) == 0) continue;
+      found.sights.push_back(
+          {sought.slot, split.mask, box, static_cast<std::uint32_t>(2 * i + side), split.n_cells[side], sought.shard});
+    }
+  }
+}
+
+void Batch::count_new(const Chunk& chunk) {
+  Findings& found = *chunk.found;
+  found.n_new = {};
+  found.n_new_cells = 0;
+  chunk.for_each_new([&](const Sight& sight) {
+    ++found.n_new[sight.shard];
+    found.n_new_cells += sight.n_cells;
+  });
 }
 
 }  // namespace bcart

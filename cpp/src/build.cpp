@@ -19,7 +19,7 @@ namespace bcart {
 namespace {
 
 constexpr std::size_t kBlockCells = std::size_t{1} << 20;
-constexpr std::size_t kMaxBoxes = kPending - 2;
+constexpr std::size_t kMaxBoxes = kClaim - 2;
 constexpr double kMaxWantedPairs = 0x1p29;  // of splits, if just that depth is asked for: about a minute for a sweep
 constexpr double kMaxFoldedPairs = 0x1p23;  // else: about a second
 constexpr double kManyCells = 64;           // for each split of a box
@@ -93,7 +93,8 @@ class Builder {
 
   void expand_batch();
   void place_chunks();
-  void number_new_boxes(Chunk& chunk, std::size_t worker);
+  void number_new_boxes(const Chunk& chunk, std::size_t worker);
+  void write_cells(const Chunk& chunk, const Sight& sight, Cell* scratch, Cell* written) const;
   void store_splits(const Chunk& chunk);
   FrontierBlock& block_for_new_boxes();
   std::size_t n_bytes(std::size_t n_boxes, std::size_t n_splits, std::size_t n_next_cells) const;
@@ -123,7 +124,6 @@ class Builder {
   std::size_t n_expanded_ = 0;  // boxes whose splits are in the graph
   std::size_t first_of_layer_ = 0;
   std::vector<Layer> layers_;
-  std::vector<BoxId> id_at_;  // by position in the batch, for first sights
 };
 
 void Builder::tell_layers() {
@@ -284,9 +284,8 @@ std::optional<std::size_t> Builder::binding_depth() const {
 void Builder::expand_batch() {
   batch_->find_children();
   place_chunks();
-  const std::span<Chunk> chunks = batch_->chunks();
-  workers_.run(chunks.size(), [&](std::size_t i, std::size_t worker) { number_new_boxes(chunks[i], worker); });
-  workers_.run(chunks.size(), [&](std::size_t i, std::size_t) { store_splits(chunks[i]); });
+  batch_->for_each_chunk([&](const Chunk& chunk, std::size_t worker) { number_new_boxes(chunk, worker); });
+  batch_->for_each_chunk([&](const Chunk& chunk, std::size_t) { store_splits(chunk); });
 }
 
 FrontierBlock& Builder::block_for_new_boxes() {
@@ -307,10 +306,10 @@ void Builder::place_chunks() {
     chunk.first_split = n_splits;
     chunk.first_new_id = n_boxes;
     chunk.first_new_cell = block.cells.size() + n_new_cells;
-    n_expanded_ += chunk.n_splits.size();
-    n_splits += chunk.splits.size();
-    n_boxes = std::accumulate(chunk.n_new.begin(), chunk.n_new.end(), n_boxes);
-    n_new_cells = std::accumulate(chunk.n_new_cells.begin(), chunk.n_new_cells.end(), n_new_cells);
+    n_expanded_ += chunk.found->n_splits.size();
+    n_splits += chunk.found->tests.size();
+    n_boxes += chunk.found->n_new_boxes();
+    n_new_cells += chunk.found->n_new_cells;
   }
   n_next_cells_ += n_new_cells;
   progress_.n_boxes = n_boxes;
@@ -323,7 +322,6 @@ void Builder::place_chunks() {
   if (progress_.n_bytes > limits_.max_bytes) throw BytesExceeded();
   graph_.n_bytes_counted = std::max(graph_.n_bytes_counted, progress_.n_bytes);
   if (n_boxes > kMaxBoxes) throw std::bad_alloc();
-  id_at_.resize(batch_->n_children());
   if (keeps_cells_) {
     block.cells.resize(block.cells.size() + n_new_cells);
     block.ends.resize(block.ends.size() + n_boxes - graph_.n_boxes());
@@ -345,48 +343,52 @@ std::size_t Builder::n_bytes(std::size_t n_boxes, std::size_t n_splits, std::siz
          n_frontier_boxes * sizeof(std::size_t);
 }
 
-void Builder::number_new_boxes(Chunk& chunk, std::size_t worker) {
-  chunk.gather(graph_.children_from(chunk.first_split));
+void Builder::number_new_boxes(const Chunk& chunk, std::size_t worker) {
   FrontierBlock& block = *next_frontier_.back();
   std::size_t id = chunk.first_new_id;
   std::size_t first_cell = chunk.first_new_cell;
   Cell* scratch = scratch_[worker].data();
-  std::size_t parent_box = 0;
-  std::size_t parent_end = chunk.n_splits[0];
-  for (std::size_t child = chunk.next_new(0); child < chunk.n_children(); child = chunk.next_new(child + 1)) {
-    while (parent_end <= child / 2) parent_end += chunk.n_splits[++parent_box];
-    const std::span<const Cell> parent = chunk.block->box(chunk.first_box + parent_box);
-    id_at_[chunk.first_position + child] = static_cast<BoxId>(id);
-    *chunk.new_slots[child] = static_cast<BoxId>(id);
-    graph_.n_cells[id] = chunk.n_cells(child);
+  chunk.for_each_new([&](const Sight& sight) {
+    sight.slot->set_id(static_cast<BoxId>(id));
+    graph_.n_cells[id] = sight.n_cells;
     Cell* place = keeps_cells_ ? block.cells.data() + first_cell : scratch;
-    const std::span<const Cell> box(place, chunk.n_cells(child));
-    write_side(cells_, numbers_, parent, chunk.splits[child / 2], child % 2, scratch, place);
-    cells_.add_up(box, graph_.statistics.data() + id * cells_.n_statistics);
+    write_cells(chunk, sight, scratch, place);
+    cells_.add_up({place, sight.n_cells}, graph_.statistics.data() + id * cells_.n_statistics);
     if (keeps_cells_) {
-      first_cell += box.size();
+      first_cell += sight.n_cells;
       block.ends[block.ends.size() - (graph_.n_boxes() - id)] = first_cell;
     }
     ++id;
-    if (parent.size() > kLargeBox) workers_.checkpoint(worker);
+    if (chunk.box(sight.box).size() > kLargeBox) workers_.checkpoint(worker);
+  });
+}
+
+// The cells of a child and not one more: behind them another worker may write. `scratch` has room for the cells of its
+// parent and one more, and may be the same place.
+void Builder::write_cells(const Chunk& chunk, const Sight& sight, Cell* scratch, Cell* written) const {
+  const std::span<const Cell> parent = chunk.box(sight.box);
+  const bool is_left = sight.child % 2 == 0;
+  if (sight.mask != 0) {
+    select_cells(parent, is_left ? sight.mask : all_cells(parent.size()) ^ sight.mask, written);
+  } else {
+    select_cells(cells_, parent, numbers_.test(chunk.found->tests[sight.child / 2]), is_left, scratch);
+    if (written != scratch) std::copy_n(scratch, sight.n_cells, written);
   }
 }
 
 void Builder::store_splits(const Chunk& chunk) {
+  const Findings& found = *chunk.found;
   std::size_t first = chunk.first_split;
-  for (std::size_t i = 0; i < chunk.n_splits.size(); ++i) {
+  for (std::size_t i = 0; i < found.n_splits.size(); ++i) {
     graph_.first_split[chunk.first_id + i] = first;
-    graph_.n_splits_of[chunk.first_id + i] = chunk.n_splits[i];
-    first += chunk.n_splits[i];
+    graph_.n_splits_of[chunk.first_id + i] = found.n_splits[i];
+    first += found.n_splits[i];
   }
-  for (std::size_t split = 0; split < chunk.splits.size(); ++split) {
-    graph_.tests.set(chunk.first_split + split, chunk.splits[split].test);
-  }
+  for (std::size_t i = 0; i < found.tests.size(); ++i) graph_.tests.set(chunk.first_split + i, found.tests[i]);
   const auto children = graph_.children_from(chunk.first_split);
-  for (const std::uint32_t child : chunk.unsettled) {
-    BoxId& id = children[child % 2][child / 2];
-    id = id_at_[id & ~kPending];
-  }
+  for (const std::size_t side : {0, 1})
+    std::copy(found.children[side].begin(), found.children[side].end(), children[side]);
+  chunk.for_each_sight([&](const Sight& sight) { children[sight.child % 2][sight.child / 2] = sight.slot->id(); });
 }
 
 }  // namespace

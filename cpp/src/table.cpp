@@ -5,38 +5,59 @@
 #include <vector>
 
 namespace bcart {
-namespace {
 
-// An entry stands at most a few buckets behind its home, and the table grows by half: from here on, the new home of an
-// entry is well behind its old place.
-constexpr std::size_t kFrontBuckets = 4096;
+// Workers try free slots in the same order, so that no key gets two of them.
+TableSlot* TableBucket::take_free(const TableKey& key, BoxId claim) {
+  for (TableSlot& slot : slots) {
+    if (slot.is_taken(key, claim)) return &slot;
+  }
+  return nullptr;
+}
 
-}  // namespace
+// Half of the slots in use, so that most look-ups end at home; and one of them free, whatever comes.
+std::size_t TableShard::n_buckets_for(std::size_t n_more) const {
+  return std::max(n_used_ / (TableBucket::kSlots / 2), (n_used_ + n_more) / TableBucket::kSlots) + 1;
+}
 
 void TableShard::reserve(std::size_t n_more) {
-  const std::size_t n_needed = (n_used_ + n_more) / 2 + 1;  // half of the entries in use: most look-ups end at home
-  if (n_needed > buckets_.size()) grow(std::max(n_needed, buckets_.size() + buckets_.size() / 2));
+  if (!has_room(n_more)) grow(std::max(n_buckets_for(n_more), buckets_.size() + buckets_.size() / 2));
 }
 
-// Homes are in the order of the keys, so a longer table has each entry at or behind its old place: going from the back,
-// entries move into space that is free by then. Only near the front may an entry that had overflowed belong before its
-// old place; these few are set aside until the rest is done.
+// Homes are in the order of the keys, so in a longer table nearly all are behind the old place of their key: going from
+// the back, slots move into space that is free by then. The few keys that belong before it, since they had overflowed,
+// or find no place before the end, are set aside until the rest is done.
 void TableShard::grow(std::size_t n_buckets) {
   const std::size_t n_old = buckets_.size();
-  const std::size_t n_aside = std::min(n_old, kFrontBuckets);
   buckets_.resize(n_buckets);
-  std::fill(buckets_.data() + n_old, buckets_.data() + n_buckets, Bucket{});
-  n_used_ = 0;
-  for (std::size_t i = n_old; i > n_aside; --i) reinsert(std::exchange(buckets_[i - 1], Bucket{}));
-  std::vector<Bucket> aside(buckets_.data(), buckets_.data() + n_aside);
-  std::fill_n(buckets_.data(), n_aside, Bucket{});
-  for (const Bucket& bucket : aside) reinsert(bucket);
+  std::fill(buckets_.data() + n_old, buckets_.data() + n_buckets, TableBucket{});
+  std::vector<TableSlot> aside;
+  for (std::size_t i = n_old; i-- > 0;) {
+    const TableBucket bucket = std::exchange(buckets_[i], TableBucket{});
+    for (const TableSlot& slot : bucket.slots) {
+      if (slot.high() == 0) continue;
+      const std::size_t home = home_of(slot.low());
+      TableSlot* place = home > i ? first_free(home) : nullptr;
+      if (place != nullptr) {
+        *place = slot;
+      } else {
+        aside.push_back(slot);
+      }
+    }
+  }
+  for (const TableSlot& slot : aside) {
+    TableSlot* place = first_free(home_of(slot.low()));
+    *(place != nullptr ? place : first_free(0)) = slot;
+  }
 }
 
-void TableShard::reinsert(const Bucket& bucket) {
-  for (const Entry& entry : bucket.entries) {
-    if (entry.id != kFree) find_or_insert(entry);
+// From a bucket to the end of the table; null if there is none.
+TableSlot* TableShard::first_free(std::size_t bucket) {
+  for (; bucket < buckets_.size(); ++bucket) {
+    for (TableSlot& slot : buckets_[bucket].slots) {
+      if (slot.high() == 0) return &slot;
+    }
   }
+  return nullptr;
 }
 
 }  // namespace bcart

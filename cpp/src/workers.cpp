@@ -81,8 +81,15 @@ void Workers::live(std::size_t worker) {
   }
 }
 
-void Workers::run(std::size_t n_chunks, const Task& task) {
+void Workers::run(std::size_t n_chunks, const Task& task) { start(n_chunks, task, true); }
+
+void Workers::run_each(const std::function<void(std::size_t)>& task) {
+  start(size(), [&](std::size_t, std::size_t worker) { task(worker); }, false);
+}
+
+void Workers::start(std::size_t n_chunks, const Task& task, bool is_shared) {
   task_ = &task;
+  is_shared_ = is_shared;
   n_chunks_ = n_chunks;
   next_chunk_ = 0;
   has_failed_ = false;
@@ -107,6 +114,7 @@ void Workers::run_ranges(std::size_t begin, std::size_t end, std::size_t grain,
 
 void Workers::take_chunks(std::size_t worker) {
   try {
+    if (!is_shared_) return (*task_)(worker, worker);
     for (std::size_t chunk = next_chunk_++; chunk < n_chunks_; chunk = next_chunk_++) {
       (*task_)(chunk, worker);
       if (worker == 0) watch();

@@ -54,6 +54,42 @@ TEST(every_chunk_runs_exactly_once) {
   }
 }
 
+TEST(each_worker_runs_once_on_a_thread_of_its_own) {
+  for (const std::size_t n_workers : {1, 2, 5}) {
+    Monitor monitor;
+    Workers workers(n_workers, monitor);
+    std::vector<std::thread::id> threads(n_workers);
+    std::vector<std::atomic<int>> n_runs(n_workers);
+    for (int round = 1; round <= 500; ++round) {
+      std::atomic<bool> is_same_thread = true;
+      workers.run_each([&](std::size_t worker) {
+        ++n_runs[worker];
+        if (round > 1 && threads[worker] != std::this_thread::get_id()) is_same_thread = false;
+        threads[worker] = std::this_thread::get_id();
+      });
+      CHECK(is_same_thread);
+      for (const std::atomic<int>& n : n_runs) CHECK_EQUAL(n.load(), round);
+      workers.run(7, [](std::size_t, std::size_t) {});  // shared work in between changes nothing
+    }
+    CHECK(threads[0] == std::this_thread::get_id());
+  }
+}
+
+TEST(what_one_worker_throws_ends_the_run_of_each) {
+  Monitor monitor;
+  Workers workers(3, monitor);
+  for (const std::size_t culprit : {0, 1, 2}) {
+    try {
+      workers.run_each([&](std::size_t worker) {
+        if (worker == culprit) throw std::runtime_error("enough");
+      });
+      CHECK(false);
+    } catch (const std::runtime_error& error) {
+      CHECK(std::string(error.what()) == "enough");
+    }
+  }
+}
+
 TEST(no_two_threads_are_the_same_worker) {
   Monitor monitor;
   Workers workers(4, monitor);

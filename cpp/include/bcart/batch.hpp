@@ -1,10 +1,13 @@
 // A batch of boxes whose splits are listed and whose children are looked up, in parallel and in a fixed order.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
+#include <deque>
+#include <functional>
+#include <numeric>
 #include <span>
 #include <vector>
 
@@ -18,7 +21,6 @@ namespace bcart {
 inline constexpr std::size_t kSizeClasses = 4;
 inline constexpr std::size_t kHashBits = 2;
 inline constexpr std::size_t kShards = kSizeClasses << kHashBits;
-inline constexpr BoxId kPending = BoxId{1} << 31;  // marks a position in the batch where an id is not known yet
 
 // Consecutive boxes of one layer, with their cells.
 struct FrontierBlock {
@@ -30,59 +32,36 @@ struct FrontierBlock {
   std::span<const Cell> box(std::size_t i) const { return {cells.data() + begin(i), ends[i] - begin(i)}; }
 };
 
-// What is kept of a split while its children are looked up.
-struct ListedSplit {
-  std::uint64_t mask;  // as in Split, as the next
-  std::uint32_t n_cells[2];
-  std::uint32_t test;  // its number
+// A child that has no id yet: this, or another one in the batch, is its first sight.
+struct Sight {
+  TableSlot* slot;
+  std::uint64_t mask;  // of the split, as in Split
+  std::uint32_t box;   // of the chunk
+  std::uint32_t child;
+  std::uint32_t n_cells;
+  std::uint32_t shard;
 };
 
-// Writes the cells of one side of a box, and not one more: behind them another worker may write. `scratch` has room for
-// the cells of the box and one more, and may be the same place.
-void write_side(const Cells& cells, const TestNumbers& numbers, std::span<const Cell> box, const ListedSplit& split,
-                std::size_t side, Cell* scratch, Cell* written);
+// What a worker finds out about a few boxes. Children are counted in pairs: left, right.
+struct alignas(kCacheLine) Findings {
+  std::vector<std::uint32_t> n_splits;  // of each box
+  Array<std::uint32_t> tests;           // the number of each split's, as the next
+  std::array<Array<BoxId>, 2> children;
+  std::vector<Sight> sights;                 // in the order of the children
+  std::array<std::size_t, kShards> n_new{};  // first sights
+  std::size_t n_new_cells = 0;               // of those
 
-// A child that is looked for. Once it is found, the place of its id in the table and the id take the room of its key.
-class Lookup {
- public:
-  Lookup() = default;
-  Lookup(const Fingerprint& key, std::uint32_t child) : entry_(key, child) {}
-
-  std::uint32_t child() const { return entry_.id; }
-
-  // What to look for: a box that is new gets this id.
-  TableShard::Entry entry(BoxId id) const {
-    TableShard::Entry entry = entry_;
-    entry.id = id;
-    return entry;
-  }
-
-  void settle(BoxId& kept) {
-    entry_.high = reinterpret_cast<std::uintptr_t>(&kept);
-    entry_.low = kept;
-  }
-  BoxId* slot() const { return reinterpret_cast<BoxId*>(static_cast<std::uintptr_t>(entry_.high)); }
-  BoxId id() const { return entry_.low; }
-
- private:
-  TableShard::Entry entry_;
+  std::size_t n_new_boxes() const { return std::accumulate(n_new.begin(), n_new.end(), std::size_t{0}); }
 };
 
-// A few boxes of one block, and what is found out about them. Children stand in pairs: left, right.
-struct alignas(kCacheLine) Chunk {
+// A few boxes of one block.
+struct Chunk {
   const FrontierBlock* block = nullptr;
   std::size_t first_box = 0;
   std::size_t last_box = 0;
-  std::vector<std::uint32_t> n_splits;  // of each box
-  Array<ListedSplit> splits;
-  Array<Lookup> lookups;  // of all children, by the shard of the table that may know them
-  std::array<std::uint32_t, kShards + 1> shard_ends{};
-  std::vector<std::uint8_t> is_new;      // of each child: 1 at its first sight
-  std::vector<std::uint32_t> unsettled;  // children whose ids are not known yet, but positions of their first sight
-  Array<BoxId*> new_slots;  // of each child: where the table keeps its id; if it is new, one that waits for it
-  std::array<std::size_t, kShards> n_new{};        // first sights, by shard
-  std::array<std::size_t, kShards> n_new_cells{};  // of those
-  std::size_t first_position = 0;                  // of the chunk's first child in the batch
+  BoxId first_claim = 0;  // of the first child
+  std::size_t worker = 0;
+  Findings* found = nullptr;  // the worker's
 
   // Where it goes, for the builder to say.
   std::size_t first_id = 0;        // of the chunk's first box
@@ -90,24 +69,25 @@ struct alignas(kCacheLine) Chunk {
   std::size_t first_new_id = 0;    // of the boxes first seen here
   std::size_t first_new_cell = 0;  // in the block of new boxes
 
-  std::size_t n_children() const { return 2 * splits.size(); }
-  BoxId pending(std::uint32_t child) const { return kPending | static_cast<BoxId>(first_position + child); }
-  std::uint32_t n_cells(std::size_t child) const { return splits[child / 2].n_cells[child % 2]; }
+  std::span<const Cell> box(std::size_t i) const { return block->box(first_box + i); }
+  BoxId claim(std::size_t child) const { return first_claim + static_cast<BoxId>(child); }
 
-  std::span<Lookup> lookups_in(std::size_t shard) {
-    return {lookups.data() + shard_ends[shard], lookups.data() + shard_ends[shard + 1]};
+  // Calls visit(sight) in order. By now slots are far from the processor again: they are fetched ahead.
+  template <class Visit>
+  void for_each_sight(const Visit& visit) const {
+    constexpr std::size_t kAhead = 12;
+    const std::vector<Sight>& sights = found->sights;
+    for (std::size_t i = 0; i < sights.size(); ++i) {
+      __builtin_prefetch(sights[std::min(i + kAhead, sights.size() - 1)].slot);
+      visit(sights[i]);
+    }
   }
-
-  // Writes what the shards have found for the left and the right children: ids, or kPending and the position of a
-  // first sight.
-  void gather(const std::array<BoxId*, 2>& children);
-
-  // The first child from this one on that was not seen before; n_children() if there is none.
-  std::size_t next_new(std::size_t child) const {
-    if (child == n_children()) return child;
-    const void* found = std::memchr(is_new.data() + child, 1, n_children() - child);
-    return found == nullptr ? n_children()
-                            : static_cast<std::size_t>(static_cast<const std::uint8_t*>(found) - is_new.data());
+  // The same for those sights that are the first of a box.
+  template <class Visit>
+  void for_each_new(const Visit& visit) const {
+    for_each_sight([&](const Sight& sight) {
+      if (sight.slot->id() == claim(sight.child)) visit(sight);
+    });
   }
 };
 
@@ -121,31 +101,48 @@ class Batch {
   // Lists the splits of the boxes taken and asks the table for their children.
   void find_children();
 
-  std::span<Chunk> chunks() { return {chunks_.data(), n_chunks_}; }
-  std::size_t n_children() const { return n_children_; }
+  std::span<Chunk> chunks() { return chunks_; }
+
+  // Each chunk goes to the worker that has found its splits, and has them in its cache.
+  void for_each_chunk(const std::function<void(const Chunk&, std::size_t worker)>& task);
 
  private:
-  // What a worker needs for the chunk or shard that it works at.
+  // A child that is looked for.
+  struct Sought {
+    TableKey key;
+    std::uint32_t shard;
+    BoxId id;             // or a claim, once it is found
+    TableBucket* bucket;  // that may have its key
+    TableSlot* slot;      // that has it
+  };
+
+  // What a worker needs for the chunk that it works at.
   struct alignas(kCacheLine) Tools {
     SplitFinder finder;
     std::vector<Split> splits;
-    std::vector<std::uint8_t> shards;        // of each child
-    std::vector<std::uint32_t> beyond_home;  // look-ups that take another cache line
+    Array<Sought> sought;                    // a child each
+    std::size_t n_found = 0;                 // of those
+    std::vector<std::uint32_t> beyond_home;  // children whose keys are not where they are looked for first
+    std::deque<Findings> found;              // of each chunk of the batch; kept for their memory
+    std::size_t n_chunks = 0;
   };
 
-  void list_splits(Chunk& chunk, std::size_t worker);
-  void keep_splits(Tools& tools, Chunk& chunk) const;
-  void look_up(std::size_t shard, std::size_t worker);
-  void look_up(Chunk& chunk, std::size_t shard, std::vector<std::uint32_t>& beyond_home);
+  void explore(Chunk& chunk, std::size_t worker);
+  void ask_for(Tools& tools, std::size_t first_split);
+  void look_up(const Chunk& chunk, Tools& tools, std::size_t n_children);
+  void look_beyond_home(const Chunk& chunk, Tools& tools);
+  void keep(const Tools& tools, Findings& found) const;
+  static void count_new(const Chunk& chunk);
+  void make_room();
 
   const SplitRules& rules_;
   const TestNumbers& numbers_;
   Workers& workers_;
   std::vector<Tools> tools_;  // one a worker
   std::array<TableShard, kShards> table_;
-  std::vector<Chunk> chunks_;  // kept from batch to batch for their memory
-  std::size_t n_chunks_ = 0;
-  std::size_t n_children_ = 0;
+  std::size_t n_known_ = 0;  // boxes in the table
+  std::vector<Chunk> chunks_;
+  std::size_t max_children_ = 0;  // of the batch
 };
 
 }  // namespace bcart

@@ -30,8 +30,19 @@ struct Cells {
 
   const Code* row(Cell cell) const { return codes + cell * n_features; }
 
-  // Writes the sums of the statistics of some cells.
+  // Writes the sums of the statistics of some cells; of a few cells one sum after the other, which stays in a register.
   void add_up(std::span<const Cell> some, double* sums) const {
+    constexpr std::size_t kFew = 64;
+    if (some.size() > kFew) return add_up_rows(some, sums);
+    for (std::size_t k = 0; k < n_statistics; ++k) {
+      double sum = 0;
+      for (const Cell cell : some) sum += statistics[cell * n_statistics + k];
+      sums[k] = sum;
+    }
+  }
+
+ private:
+  void add_up_rows(std::span<const Cell> some, double* sums) const {
     std::fill_n(sums, n_statistics, 0.0);
     for (const Cell cell : some) {
       const double* added = statistics + cell * n_statistics;

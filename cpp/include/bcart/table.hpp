@@ -1,6 +1,8 @@
-// From fingerprints to ids of boxes: an insert-only hash table with one cache line a look-up.
+// From fingerprints to ids of boxes: an insert-only hash table that workers share without locks, with one cache line a
+// look-up.
 #pragma once
 
+#include <atomic>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -12,79 +14,115 @@ namespace bcart {
 
 using BoxId = std::uint32_t;
 
-// One shard of the table of all boxes but the root, used by one thread at a time. Fingerprints are uniform, so they are
-// their own hash: the bucket follows from the upper half of `low`. That and `high` are kept, 96 bits in all.
-class alignas(kCacheLine) TableShard {
+// Stands in the place of an id while a box has none; the other bits say where the box was first seen.
+inline constexpr BoxId kClaim = BoxId{1} << 31;
+
+// What is kept of a fingerprint, 96 bits. Fingerprints are uniform, so they are their own hash: `low` says where.
+struct TableKey {
+  std::uint64_t high = 0;
+  std::uint32_t low = 0;
+
+  TableKey() = default;
+  explicit TableKey(const Fingerprint& fingerprint)
+      : high(fingerprint.high == 0 ? 1 : fingerprint.high), low(static_cast<std::uint32_t>(fingerprint.low >> 32)) {}
+};
+
+// A key and its id. Free while `high` is zero; the worker that sets it has the slot, and writes the rest.
+class TableSlot {
  public:
-  static constexpr BoxId kFree = 0;  // the root is nobody's child
+  BoxId id() const { return static_cast<BoxId>(rest()); }
+  void set_id(BoxId id) { std::atomic_ref(rest_).store(rest() >> 32 << 32 | id, kRelaxed); }
 
-  // What a table that has grown takes for each box, at most.
-  static constexpr std::size_t kBytesPerBox = 48;
+  std::uint32_t low() const { return static_cast<std::uint32_t>(rest() >> 32); }
+  std::uint64_t high() const { return std::atomic_ref(const_cast<std::uint64_t&>(high_)).load(kRelaxed); }
 
-  struct Entry {
-    std::uint64_t high = 0;
-    std::uint32_t low = 0;
-    BoxId id = kFree;
-
-    Entry() = default;
-    Entry(const Fingerprint& key, BoxId box)
-        : high(key.high), low(static_cast<std::uint32_t>(key.low >> 32)), id(box) {}
-    bool has_key_of(const Entry& other) const { return ((high ^ other.high) | (low ^ other.low)) == 0; }
-  };
-
-  void prefetch(const Entry& entry) const { __builtin_prefetch(&buckets_[home(entry)]); }
-  void prefetch_beyond_home(const Entry& entry) const { __builtin_prefetch(&buckets_[after(home(entry))]); }
-
-  // Makes room, so that the next n_more insertions move nothing.
-  void reserve(std::size_t n_more);
-
-  // The id kept for a key, which is that of `entry` if the key was not met before.
-  BoxId& find_or_insert(const Entry& entry) {
-    BoxId* found = find_at_home(entry);
-    return found != nullptr ? *found : find_beyond_home(entry);
+  // For a slot of the same `high`. Of several claims the lowest stays.
+  bool is_joined(const TableKey& key, BoxId claim) {
+    std::uint64_t found = rest();
+    while (found == 0) found = rest();  // another worker has the slot, and is about to write
+    if (found >> 32 != key.low) return false;
+    while ((found & kClaim) != 0 && static_cast<BoxId>(found) > claim &&
+           !std::atomic_ref(rest_).compare_exchange_weak(found, rest_of(key, claim), kRelaxed)) {
+    }
+    return true;
   }
 
-  // The same in two steps, since few keys stand beyond their home, and those take another cache line: null if this
-  // does.
-  BoxId* find_at_home(const Entry& entry) { return find_in(buckets_[home(entry)], entry); }
-  BoxId& find_beyond_home(const Entry& entry) {
-    for (std::size_t i = after(home(entry));; i = after(i)) {
-      if (BoxId* found = find_in(buckets_[i], entry); found != nullptr) return *found;
+  // False if it is another key's.
+  bool is_taken(const TableKey& key, BoxId claim) {
+    std::uint64_t found = high();
+    if (found != 0 || !std::atomic_ref(high_).compare_exchange_strong(found, key.high, kRelaxed)) {
+      return found == key.high && is_joined(key, claim);
+    }
+    std::atomic_ref(rest_).store(rest_of(key, claim), kRelaxed);
+    return true;
+  }
+
+ private:
+  static constexpr auto kRelaxed = std::memory_order_relaxed;  // a slot tells of nothing but itself
+
+  std::uint64_t rest() const { return std::atomic_ref(const_cast<std::uint64_t&>(rest_)).load(kRelaxed); }
+  static std::uint64_t rest_of(const TableKey& key, BoxId id) { return std::uint64_t{key.low} << 32 | id; }
+
+  std::uint64_t high_ = 0;
+  std::uint64_t rest_ = 0;
+};
+
+struct alignas(kCacheLine) TableBucket {
+  static constexpr std::size_t kSlots = 4;
+  TableSlot slots[kSlots];
+
+  // The slot of a key if it is here or finds a free one; null if the bucket is full of others. All slots are compared,
+  // since a branch on the first that fits would be mispredicted every other time.
+  TableSlot* find_or_claim(const TableKey& key, BoxId claim) {
+    const bool fits[kSlots] = {slots[0].high() == key.high, slots[1].high() == key.high, slots[2].high() == key.high,
+                               slots[3].high() == key.high};
+    for (int hits = fits[0] | fits[1] << 1 | fits[2] << 2 | fits[3] << 3; hits != 0; hits &= hits - 1) {
+      TableSlot& slot = slots[std::countr_zero(static_cast<unsigned>(hits))];
+      if (slot.is_joined(key, claim)) return &slot;
+    }
+    return take_free(key, claim);
+  }
+
+ private:
+  TableSlot* take_free(const TableKey& key, BoxId claim);
+};
+
+// One shard of the table of all boxes but the root.
+class alignas(kCacheLine) TableShard {
+ public:
+  // What a table that has grown takes for each box, at most, but for the room for a batch.
+  static constexpr std::size_t kBytesPerBox = 48;
+  static constexpr std::size_t kBytesOfRoom = sizeof(TableSlot);  // for each box that may come
+
+  // For one worker, while no other uses the shard: makes room for so many more boxes.
+  bool has_room(std::size_t n_more) const { return n_buckets_for(n_more) <= buckets_.size(); }
+  void reserve(std::size_t n_more);
+
+  // Tells how many slots were taken: workers do not count them, since all would write to one place.
+  void add_used(std::size_t n) { n_used_ += n; }
+
+  // Where a key is looked for first, and after that.
+  TableBucket* home(const TableKey& key) { return &buckets_[home_of(key.low)]; }
+  TableBucket* after(const TableBucket* bucket) {
+    return &buckets_[next(static_cast<std::size_t>(bucket - buckets_.data()))];
+  }
+
+  // The slot of a key: with an id or, if it was not met before or only claimed higher, with this claim.
+  TableSlot& find_or_claim(const TableKey& key, BoxId claim) {
+    for (TableBucket* bucket = home(key);; bucket = after(bucket)) {
+      if (TableSlot* found = bucket->find_or_claim(key, claim); found != nullptr) return *found;
     }
   }
 
  private:
-  static constexpr std::size_t kEntries = 4;
-  struct alignas(kCacheLine) Bucket {
-    Entry entries[kEntries];
-
-    // One bit an entry; all are compared, since a branch on the first that fits would be mispredicted every other time.
-    unsigned matches(const Entry& sought) const {
-      unsigned bits = 0;
-      for (unsigned i = 0; i < kEntries; ++i) bits |= unsigned{entries[i].has_key_of(sought)} << i;
-      return bits;
-    }
-  };
-
-  // Null if the bucket is full of others.
-  BoxId* find_in(Bucket& bucket, const Entry& sought) {
-    if (const unsigned hits = bucket.matches(sought); hits != 0) return &bucket.entries[std::countr_zero(hits)].id;
-    for (Entry& entry : bucket.entries) {
-      if (entry.id != kFree) continue;
-      ++n_used_;
-      entry = sought;
-      return &entry.id;
-    }
-    return nullptr;
-  }
-
-  std::size_t home(const Entry& entry) const { return entry.low * buckets_.size() >> 32; }
-  std::size_t after(std::size_t i) const { return i + 1 < buckets_.size() ? i + 1 : 0; }
+  std::size_t home_of(std::uint64_t low) const { return low * buckets_.size() >> 32; }
+  std::size_t next(std::size_t i) const { return i + 1 < buckets_.size() ? i + 1 : 0; }
+  std::size_t n_buckets_for(std::size_t n_more) const;
   void grow(std::size_t n_buckets);
-  void reinsert(const Bucket& bucket);
+  TableSlot* first_free(std::size_t bucket);
 
   std::size_t n_used_ = 0;
-  Array<Bucket> buckets_;
+  Array<TableBucket> buckets_;
 };
 
 }  // namespace bcart

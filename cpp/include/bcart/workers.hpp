@@ -44,6 +44,9 @@ class Workers {
   // of a task or of the monitor, ends the run early and is thrown again here.
   void run(std::size_t n_chunks, const Task& task);
 
+  // Calls task(worker) once on each worker, for work that goes on with what the worker has done before.
+  void run_each(const std::function<void(std::size_t worker)>& task);
+
   // Calls task(begin, end, worker) for consecutive ranges of [begin, end), in parallel if that is worth it.
   void run_ranges(std::size_t begin, std::size_t end, std::size_t grain,
                   const std::function<void(std::size_t, std::size_t, std::size_t)>& task);
@@ -58,6 +61,7 @@ class Workers {
   void lift_deadline() { deadline_ = Clock::time_point::max(); }
 
  private:
+  void start(std::size_t n_chunks, const Task& task, bool is_shared);
   void live(std::size_t worker);
   void take_chunks(std::size_t worker);
   void fail(std::exception_ptr error);
@@ -67,6 +71,7 @@ class Workers {
   Clock::time_point deadline_;
   Clock::time_point last_poll_ = Clock::now();
   const Task* task_ = nullptr;
+  bool is_shared_ = true;  // whoever is free takes the next chunk; else each worker has one of its own
   std::size_t n_chunks_ = 0;
   std::atomic<std::size_t> next_chunk_{0};
   std::atomic<std::uint32_t> generation_{0};
