@@ -2,8 +2,10 @@
 //   read_ns    nanoseconds for a random cache line from a table of TABLE megabytes, with a new read started as soon as
 //              there is room for one
 //   stream_ns  nanoseconds for a cache line when STREAM megabytes are read in order
+//   pass_ns    nanoseconds until a word that one thread writes is seen by another; 0 with one thread
 // machine_limit TABLE STREAM THREADS
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
@@ -19,6 +21,7 @@ namespace {
 using bcart::kCacheLine;
 constexpr std::size_t kReads = 20'000'000;
 constexpr std::size_t kInFlight = 32;
+constexpr std::uint64_t kPasses = 1'000'000;
 constexpr std::size_t kStreamed = std::size_t{1} << 31;  // bytes a thread reads in order at least
 
 std::uint64_t read_at_random(const char* table, std::size_t n_lines, std::uint64_t state) {
@@ -94,6 +97,20 @@ double stream_ns(std::size_t megabytes, std::size_t n_threads, std::uint64_t& ch
   return seconds * 1e9 / static_cast<double>(n_lines * n_passes * n_threads);
 }
 
+// Two threads count in turn; where they have no processor each, they would wait for the system.
+double pass_ns(std::size_t n_threads, std::uint64_t& check) {
+  if (std::min<std::size_t>(n_threads, std::thread::hardware_concurrency()) < 2) return 0;
+  std::atomic<std::uint64_t> count = 0;
+  const double seconds = seconds_of(2, check, [&](std::size_t t) {
+    for (std::uint64_t turn = t; turn < kPasses; turn += 2) {
+      while (count.load(std::memory_order_acquire) != turn) continue;
+      count.store(turn + 1, std::memory_order_release);
+    }
+    return count.load();
+  });
+  return seconds * 1e9 / static_cast<double>(kPasses);
+}
+
 }  // namespace
 
 int main(int n_arguments, char** arguments) {
@@ -102,6 +119,7 @@ int main(int n_arguments, char** arguments) {
   std::uint64_t check = 0;
   const double random = random_read_ns(number(1), number(3), check);
   const double stream = stream_ns(number(2), number(3), check);
-  std::printf("{\"read_ns\": %.3f, \"stream_ns\": %.3f, \"check\": %llu}\n", random, stream,
+  const double pass = pass_ns(number(3), check);
+  std::printf("{\"read_ns\": %.3f, \"stream_ns\": %.3f, \"pass_ns\": %.3f, \"check\": %llu}\n", random, stream, pass,
               static_cast<unsigned long long>(check));
 }

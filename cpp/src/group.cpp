@@ -18,19 +18,20 @@ constexpr std::size_t kMostBits = 1U << 27;  // one for each possible key: 16 MB
 constexpr std::size_t kBitsPerWord = 64;
 constexpr std::size_t kAhead = 16;  // so many sums are on their way from memory
 
+template <class Code>
+void raise_to(const Code* __restrict codes, std::size_t n, Code* __restrict largest) {
+  for (std::size_t i = 0; i < n; ++i) largest[i] = largest[i] < codes[i] ? codes[i] : largest[i];
+}
+
 // The largest code of each feature and one more. Sixteen rows at once, so that the compiler sees one long loop.
 template <class Code>
 std::vector<Key> count_codes(const Code* codes, std::size_t n_rows, std::size_t n_features, Workers& workers) {
   const std::size_t width = 16 * n_features;
   std::vector<Code> largest(width * workers.size());
   workers.run_ranges(0, n_rows, kRowsAtOnce, [&](std::size_t begin, std::size_t end, std::size_t worker) {
-    Code* const here = largest.data() + worker * width;
-    const Code* const stop = codes + end * n_features;
-    const Code* code = codes + begin * n_features;
-    for (; stop - code >= static_cast<std::ptrdiff_t>(width); code += width) {
-      for (std::size_t i = 0; i < width; ++i) here[i] = std::max(here[i], code[i]);
+    for (std::size_t i = begin * n_features; i < end * n_features; i += width) {
+      raise_to(codes + i, std::min(width, end * n_features - i), largest.data() + worker * width);
     }
-    for (std::size_t i = 0; code + i < stop; ++i) here[i] = std::max(here[i], code[i]);
   });
   std::vector<Key> n_codes(n_features, 1);
   for (std::size_t i = 0; i < largest.size(); ++i) {
@@ -44,7 +45,8 @@ std::vector<Key> count_codes(const Code* codes, std::size_t n_rows, std::size_t 
 template <class Code>
 class Digits {
  public:
-  // Takes as many features as fit into a key, at least one.
+  // Takes as many features as fit into a key, at least one. Without features before them there are no groups by them,
+  // either; new memory that is read before it is written costs a page fault more, and all threads a moment.
   Digits(const Code* codes, const std::vector<Key>& n_codes, std::size_t first, const Group* before, Key n_before)
       : codes_(codes), n_features_(n_codes.size()), begin_(first), end_(first), before_(before), n_keys_(n_before) {
     while (end_ < n_features_ && n_keys_ <= std::numeric_limits<Key>::max() / n_codes[end_]) n_keys_ *= n_codes[end_++];
@@ -56,7 +58,7 @@ class Digits {
 
   Key key(std::size_t row) const {
     const Code* const codes = codes_ + row * n_features_ + begin_;
-    Key key = before_[row];
+    Key key = before_ == nullptr ? 0 : before_[row];
     for (std::size_t i = 0; i < n_codes_.size(); ++i) key = key * n_codes_[i] + codes[i];
     return key;
   }
@@ -254,7 +256,8 @@ Groups group_rows(const Code* codes, std::size_t n_rows, std::size_t n_features,
   groups.group_of.resize(n_rows);
   std::size_t n_groups = std::min<std::size_t>(n_rows, 1);
   for (std::size_t feature = 0; feature < n_features;) {
-    const Digits<Code> digits(codes, n_codes, feature, groups.group_of.data(), std::max<Key>(n_groups, 1));
+    const Group* before = feature == 0 ? nullptr : groups.group_of.data();
+    const Digits<Code> digits(codes, n_codes, feature, before, std::max<Key>(n_groups, 1));
     const bool are_few =
         digits.n_keys() <= kMostBits && digits.n_keys() / kBitsPerWord <= std::max(n_rows, kRowsAtOnce);
     n_groups =
