@@ -6,11 +6,10 @@
 namespace bcart {
 namespace {
 
-constexpr std::size_t kChunkSplits = 1024;                 // work for one thread to take, at most
+constexpr std::size_t kChunkSplits = 512;  // work for one thread to take, at most, unless a box has more
 constexpr std::size_t kMinBatchSplits = 4 * kChunkSplits;  // for each thread between two barriers
-constexpr std::size_t kMaxBatchSplits = 16 * kChunkSplits;
-constexpr std::size_t kBoxesASplit = 32;  // already there, so that room for new ones is little beside them
-constexpr std::size_t kLookAhead = 32;    // children
+constexpr std::size_t kMaxBatchSplits = 32 * kChunkSplits;
+constexpr std::size_t kLookAhead = 32;  // children
 
 // Boxes of up to two, of three and of four cells are few but asked for most: in shards of their own they stay cached.
 std::uint32_t shard_of(std::uint32_t n_cells, std::uint64_t key) {
@@ -30,7 +29,8 @@ std::size_t Batch::take(const FrontierBlock& block, std::size_t first_box) {
   chunks_.clear();
   std::size_t n_batch = 0;
   std::size_t box = first_box;
-  const std::size_t max_batch = std::clamp(n_known_ / kBoxesASplit, kMinBatchSplits, kMaxBatchSplits) * workers_.size();
+  const std::size_t max_batch =
+      std::clamp(n_known_ / kBoxesASplit, kMinBatchSplits * workers_.size(), kMaxBatchSplits * workers_.size());
   while (box < block.n_boxes() && n_batch < max_batch) {
     Chunk& chunk = chunks_.emplace_back();
     chunk.block = &block;

@@ -27,7 +27,7 @@ constexpr double kSecondsAPair = 3e-7;      // for two sweeps with one thread, o
 
 // Of each box: the table while the graph is built, later the answers of sweeps and what a response needs.
 constexpr std::size_t kBytesBesides = 72;
-static_assert(kBytesBesides >= TableShard::kBytesPerBox);
+static_assert(kBytesBesides >= Batch::kBytesPerBox);
 
 struct BytesExceeded : std::exception {};
 

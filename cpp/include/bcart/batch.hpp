@@ -93,6 +93,11 @@ struct Chunk {
 
 class Batch {
  public:
+  // A batch has one split, at most, for so many boxes that are there: so what the table needs for its children, should
+  // all be new and in one shard, is little.
+  static constexpr std::size_t kBoxesASplit = 32;
+  static constexpr std::size_t kBytesPerBox = TableShard::kBytesPerBox + kShards * 2 * sizeof(TableSlot) / kBoxesASplit;
+
   Batch(const SplitRules& rules, const TestNumbers& numbers, Workers& workers);
 
   // Takes boxes from first_box on until there is enough to do; returns the first box not taken.

@@ -90,9 +90,8 @@ struct alignas(kCacheLine) TableBucket {
 // One shard of the table of all boxes but the root.
 class alignas(kCacheLine) TableShard {
  public:
-  // What a table that has grown takes for each box, at most, but for the room for a batch.
-  static constexpr std::size_t kBytesPerBox = 48;
-  static constexpr std::size_t kBytesOfRoom = sizeof(TableSlot);  // for each box that may come
+  // What a table that has grown takes for each box, at most, unless it was asked for more room.
+  static constexpr std::size_t kBytesPerBox = 3 * sizeof(TableSlot);
 
   // For one worker, while no other uses the shard: makes room for so many more boxes.
   bool has_room(std::size_t n_more) const { return n_buckets_for(n_more) <= buckets_.size(); }
