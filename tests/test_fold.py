@@ -254,6 +254,18 @@ def test_a_wide_table_is_folded_if_memory_is_small_and_a_tiny_one_is_not():
         assert bcart.build_graph(wide.graph.cells, wide.graph.family, wide.graph.limits, folding="never").max_depth < 3
 
 
+@pytest.mark.parametrize("max_depth", [3, 4, 5, 6, 7])
+def test_a_graph_whose_boxes_fit_is_not_folded_and_one_whose_boxes_do_not_is(max_depth):
+    X = np.random.default_rng(0).random((300, 4))
+    cells = Classifier(max_depth=1).fit(X, X[:, 0] > X[:, 1]).posterior_.graph.cells
+    family = bcart.Family(max_depth)
+    listed = bcart.build_graph(cells, family, folding="never")
+    n_bytes = listed.core.n_bytes_counted
+    enough, too_little = (bcart.build_graph(cells, family, bcart.Limits(int(n_bytes * part))) for part in (3, 0.7))
+    assert (enough.max_depth, enough.is_folded, enough.n_boxes) == (max_depth, False, listed.n_boxes)
+    assert (too_little.max_depth, too_little.is_folded) == (max_depth, True)
+
+
 @pytest.mark.parametrize("max_memory", ["40kB", "200kB", "1MB", "4MB"])
 @pytest.mark.parametrize("table", [binary(80, 20), IRIS], ids=["binary", "Iris"])
 def test_within_a_budget_folding_reaches_no_less_depth_and_says_which(table, max_memory):

@@ -128,5 +128,6 @@ def respond(posterior: bcart.Posterior, queries: np.ndarray) -> None:
 if __name__ == "__main__":
     warnings.simplefilter("ignore", bcart.DepthLimitedWarning)
     name, n_threads, max_memory, *how = sys.argv[1:]
-    case = all_cases()[name]
-    (measure_again if how == ["again"] else measure)(case, bcart.Limits(case.memory or max_memory, n_jobs=int(n_threads)))
+    chosen = all_cases()[name]
+    given_limits = bcart.Limits(chosen.memory or max_memory, n_jobs=int(n_threads))
+    (measure_again if how == ["again"] else measure)(chosen, given_limits)

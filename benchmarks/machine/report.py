@@ -9,7 +9,8 @@ Row = dict[str, object]
 CSV_COLUMNS = [
     "case", "threads", "status", "cells", "features", "depth", "boxes", "splits", "build", "build_system", "again",
     "first_score", "log_sum", "maximum", "count", "prior_mass", "samples", "response", "queries", "split_bytes",
-    "box_bytes", "build_peak", "peak", "read_ns", "stream_gb", "pass_ns", "build_ratio", "sweep_ratio", "log_score", "load",
+    "box_bytes", "build_peak", "peak", "read_ns", "stream_gb", "pass_ns", "build_ratio", "sweep_ratio", "log_score",
+    "load",
 ]  # fmt: skip
 COMPARED = {"build": "build s", "log_sum": "log-sum s", "response": "1,000 queries s", "peak": "peak GB"}
 

@@ -1,7 +1,6 @@
 #include "bcart/build.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <exception>
 #include <memory>
 #include <new>
@@ -13,6 +12,7 @@
 
 #include "bcart/batch.hpp"
 #include "bcart/fold.hpp"
+#include "bcart/layers.hpp"
 #include "bcart/splits.hpp"
 
 namespace bcart {
@@ -23,6 +23,7 @@ constexpr std::size_t kMaxBoxes = kClaim - 2;
 constexpr double kMaxWantedPairs = 0x1p29;  // of splits, if just that depth is asked for: about a minute for a sweep
 constexpr double kMaxFoldedPairs = 0x1p23;  // else: about a second
 constexpr double kManyCells = 64;           // for each split of a box
+constexpr double kSurely = 4;               // so many times too large, if it is expected two layers before
 constexpr double kSecondsAPair = 3e-7;      // for two sweeps with one thread, on a slow machine
 
 // Of each box: the table while the graph is built, later the answers of sweeps and what a response needs.
@@ -32,13 +33,6 @@ static_assert(kBytesBesides >= Batch::kBytesPerBox);
 struct BytesExceeded : std::exception {};
 
 class Builder {
-  // What is there before the boxes of a layer are expanded.
-  struct Layer {
-    std::size_t n_boxes;
-    std::size_t n_splits;
-    std::size_t n_expanded;  // boxes of the layers above
-  };
-
  public:
   Builder(const Cells& cells, const Family& family, const BuildLimits& limits, Workers& workers, Progress& progress)
       : cells_(cells),
@@ -59,16 +53,18 @@ class Builder {
   Graph build() {
     add_root();
     for (std::size_t depth = 0; has_splittable_box() && graph_.ending == Ending::complete; ++depth) {
-      layers_.push_back({graph_.n_boxes(), graph_.n_splits(), n_expanded_});
+      layers_.add(n_expanded_);
       if (family_.max_depth == depth) {
         end_at(depth, Ending::max_depth);
       } else if (is_better_folded(depth)) {
         fold_at(depth, Ending::max_depth);
+      } else if (is_last_better_folded(depth)) {
+        fold_at(depth - 1, Ending::max_depth);
       } else if (const Ending ending = expand_layer(depth); ending != Ending::complete) {
         end_early(depth, ending);
       }
     }
-    if (graph_.ending == Ending::complete) layers_.push_back({graph_.n_boxes(), graph_.n_splits(), n_expanded_});
+    if (graph_.ending == Ending::complete) layers_.add(n_expanded_);
     tell_layers();
     workers_.lift_deadline();  // what is left to do is short, and without it nothing stands
     finish();
@@ -83,9 +79,10 @@ class Builder {
   void end_at(std::size_t depth, Ending ending);
   void fold_at(std::size_t depth, Ending ending);
   void end_early(std::size_t depth, Ending ending);
+  double expected_bytes(std::size_t depth) const;
   bool is_better_folded(std::size_t depth) const;
+  bool is_last_better_folded(std::size_t depth) const;
   bool is_foldable(std::size_t depth) const;
-  double n_possible(std::size_t depth, int power) const;
   void expand_blocks();
   std::optional<std::size_t> binding_depth() const;
   void shrink_to(std::size_t depth);
@@ -115,6 +112,7 @@ class Builder {
   std::optional<Batch> batch_;
   std::vector<Array<Cell>> scratch_;  // one a worker: the cells of one box, and one more
   Graph graph_;
+  Layers layers_{graph_, rules_};
   std::vector<std::unique_ptr<FrontierBlock>> frontier_;
   std::vector<std::unique_ptr<FrontierBlock>> next_frontier_;
   std::unique_ptr<FrontierBlock> spare_block_;  // its memory is used again
@@ -123,7 +121,6 @@ class Builder {
   bool keeps_cells_ = true;     // of new boxes: the last layer is never expanded
   std::size_t n_expanded_ = 0;  // boxes whose splits are in the graph
   std::size_t first_of_layer_ = 0;
-  std::vector<Layer> layers_;
 };
 
 void Builder::tell_layers() {
@@ -200,39 +197,37 @@ void Builder::end_early(std::size_t depth, Ending ending) {
   end_at(depth, ending);
 }
 
-// How many splits there may be in the boxes of a layer; or pairs of splits, one made after the other.
-double Builder::n_possible(std::size_t depth, int power) const {
-  double n = 0;
-  for (std::size_t box = layers_[depth].n_expanded; box < layers_[depth].n_boxes; ++box) {
-    n += std::pow(static_cast<double>(rules_.max_splits(graph_.n_cells[box])), power);
-  }
-  return n;
-}
-
 bool Builder::is_foldable(std::size_t depth) const {
   const auto [n_boxes, n_splits, n_expanded] = layers_[depth];
   const std::size_t n_bytes =
       fold_bytes(cells_) + n_boxes * (bytes_a_box() + sizeof(BoxId)) + n_splits * bytes_a_split();
   if (n_bytes > limits_.max_bytes) return false;
   if (limits_.folding != Folding::automatic) return limits_.folding == Folding::always;
-  const double n_pairs = n_possible(depth, 2);
-  const std::size_t n_at_once = std::min(workers_.size(), n_boxes - n_expanded);
+  const double n_pairs = layers_.n_possible(depth, 2);
+  const std::size_t n_at_once = std::min(workers_.size(), layers_[depth].size());
   if (n_pairs * kSecondsAPair > workers_.seconds_left() * static_cast<double>(n_at_once)) return false;
   const bool is_wanted = depth + kFoldedLevels == family_.max_depth;
   return n_pairs <= (is_wanted ? kMaxWantedPairs : kMaxFoldedPairs);
 }
 
+double Builder::expected_bytes(std::size_t depth) const {
+  const auto [n_boxes, n_splits] = layers_.expected(depth, *family_.max_depth);
+  return n_boxes * static_cast<double>(bytes_a_box()) + n_splits * static_cast<double>(bytes_a_split());
+}
+
 // Whether the last two layers would surely take too much memory; or would have to read far more cells than there are
-// splits, which a fold reads less often. A box of depth t can be reached in about t orders of its last split and those
-// above it, so that one in t children is new.
+// splits, which a fold reads less often.
 bool Builder::is_better_folded(std::size_t depth) const {
   if (depth + kFoldedLevels != family_.max_depth || !is_foldable(depth)) return false;
   if (limits_.folding != Folding::automatic) return limits_.folding == Folding::always;
-  if (static_cast<double>(n_next_cells_) > kManyCells * n_possible(depth, 1)) return true;
-  const double n_last_splits = 2 * n_possible(depth, 2) / static_cast<double>(depth + 1);
-  const double n_last_boxes = 2 * n_last_splits / static_cast<double>(depth + 2);
-  return n_last_splits * static_cast<double>(bytes_a_split()) + n_last_boxes * static_cast<double>(bytes_a_box()) >
-         static_cast<double>(limits_.max_bytes);
+  return static_cast<double>(n_next_cells_) > kManyCells * layers_.n_possible(depth, 1) ||
+         expected_bytes(depth) > kSurely * static_cast<double>(limits_.max_bytes);
+}
+
+// The same when the first of the two is there, and more is known.
+bool Builder::is_last_better_folded(std::size_t depth) const {
+  return depth > 0 && depth + 1 == family_.max_depth && limits_.folding == Folding::automatic &&
+         expected_bytes(depth) > static_cast<double>(limits_.max_bytes) && is_foldable(depth - 1);
 }
 
 void Builder::expand_blocks() {

@@ -209,6 +209,7 @@ ENGINE = (
     {"array", "test_numbers", "leaf", "encode", "addition"},
     {"table", "splits", "group", "weigh"},
     {"graph", "batch"},
+    {"layers"},
     {"build", "depths", "queries", "fold", "tallies"},
     {"twigs", "grammar"},
     {"sweep", "unfold", "pass"},
