@@ -401,3 +401,13 @@ def test_counts_whose_sum_is_huge_have_a_finite_score():
     model.fit([[0.0], [1.0]], [10**6, 10**6], sample_weight=[1e26, 1e26])
     assert np.isfinite(model.posterior_.log_score)
     assert model.predict([[0.0]]) == pytest.approx(1e6)
+
+
+def test_a_tree_is_never_more_probable_than_sure_although_huge_weights_leave_no_digits():
+    rows = np.arange(16)
+    X = np.where(np.stack([np.isin(rows, [12, 13]), rows == 10], axis=1), np.nan, 1.0)
+    y = np.where(np.isin(rows, [8, 9, 10]), 0.0, -2.5)
+    model = bcart.BayesianTreeRegressor().fit(X, y, sample_weight=np.where(np.isin(rows, [11, 14, 15]), 1.0, 1e29))
+    trees = [model.tree_, *model.posterior_.sample(20, 0)]
+    assert all(tree.log_probability <= 0 and "posterior probability" in str(tree) for tree in trees)
+    assert all(model.posterior_.log_probability(tree) <= 0 for tree in trees)

@@ -6,10 +6,11 @@
 namespace bcart {
 namespace {
 
-constexpr std::size_t kChunkSplits = 512;  // work for one thread to take, at most, unless a box has more
-constexpr std::size_t kMinBatchSplits = 4 * kChunkSplits;  // for each thread between two barriers
-constexpr std::size_t kMaxBatchSplits = 32 * kChunkSplits;
-constexpr std::size_t kLookAhead = 32;  // children
+constexpr std::size_t kMaxChunkSplits = 512;      // work for one thread to take, unless a box has more
+constexpr std::size_t kMinBatchSplits = 8192;     // between two barriers
+constexpr std::size_t kMaxBatchSplits = 1 << 14;  // the same for each thread
+constexpr std::size_t kChunksAThread = 4;         // of a batch, at least
+constexpr std::size_t kLookAhead = 32;            // children
 
 // Boxes of up to two, of three and of four cells are few but asked for most: in shards of their own they stay cached.
 std::uint32_t shard_of(std::uint32_t n_cells, std::uint64_t key) {
@@ -19,18 +20,24 @@ std::uint32_t shard_of(std::uint32_t n_cells, std::uint64_t key) {
 
 }  // namespace
 
-Batch::Batch(const SplitRules& rules, const TestNumbers& numbers, Workers& workers)
-    : rules_(rules), numbers_(numbers), workers_(workers) {
-  for (std::size_t worker = 0; worker < workers.size(); ++worker)
-    tools_.push_back({SplitFinder(rules), {}, {}, 0, {}, {}, 0});
+void Chunk::write_cells(const Sight& sight, const Cells& cells, const TestNumbers& numbers, Cell* scratch,
+                        Cell* written) const {
+  const std::span<const Cell> parent = box(sight.box);
+  const bool is_left = sight.child % 2 == 0;
+  if (sight.mask != 0) {
+    select_cells(parent, is_left ? sight.mask : all_cells(parent.size()) ^ sight.mask, written);
+  } else {
+    select_cells(cells, parent, numbers.test(found->tests[sight.child / 2]), is_left, scratch);
+    if (written != scratch) std::copy_n(scratch, sight.n_cells, written);
+  }
 }
 
 std::size_t Batch::take(const FrontierBlock& block, std::size_t first_box) {
   chunks_.clear();
   std::size_t n_batch = 0;
   std::size_t box = first_box;
-  const std::size_t max_batch =
-      std::clamp(n_known_ / kBoxesASplit, kMinBatchSplits * workers_.size(), kMaxBatchSplits * workers_.size());
+  const std::size_t max_batch = std::clamp(n_known_ / kBoxesASplit, kMinBatchSplits, kMaxBatchSplits * workers_.size());
+  const std::size_t max_chunk = std::min(kMaxChunkSplits, max_batch / (kChunksAThread * workers_.size()) + 1);
   while (box < block.n_boxes() && n_batch < max_batch) {
     Chunk& chunk = chunks_.emplace_back();
     chunk.block = &block;
@@ -39,7 +46,7 @@ std::size_t Batch::take(const FrontierBlock& block, std::size_t first_box) {
     std::size_t n_chunk = 0;
     do {
       n_chunk += rules_.max_splits(block.box(box++).size()) + 1;
-    } while (box < block.n_boxes() && n_chunk < kChunkSplits);
+    } while (box < block.n_boxes() && n_chunk < max_chunk);
     chunk.last_box = box;
     n_batch += n_chunk;
   }
@@ -50,8 +57,7 @@ std::size_t Batch::take(const FrontierBlock& block, std::size_t first_box) {
 
 void Batch::find_children() {
   make_room();
-  for (Tools& tools : tools_) tools.n_chunks = 0;
-  workers_.run(chunks_.size(), [&](std::size_t i, std::size_t worker) { explore(chunks_[i], worker); });
+  while (!is_explored()) continue;
   for_each_chunk([](const Chunk& chunk, std::size_t) { count_new(chunk); });
   for (const Chunk& chunk : chunks_) {
     for (std::size_t shard = 0; shard < kShards; ++shard) table_[shard].add_used(chunk.found->n_new[shard]);
@@ -71,15 +77,32 @@ void Batch::for_each_chunk(const std::function<void(const Chunk&, std::size_t)>&
 }
 
 void Batch::make_room() {
-  const auto has_room = [&](const TableShard& shard) { return shard.has_room(max_children_); };
-  if (std::all_of(table_.begin(), table_.end(), has_room)) return;
-  workers_.run(kShards, [&](std::size_t shard, std::size_t) { table_[shard].reserve(max_children_); });
+  const std::size_t n_slots = max_children_ / kChildrenASlot + 1;
+  if (std::all_of(table_.begin(), table_.end(), [&](const TableShard& shard) { return shard.has_room(n_slots); }))
+    return;
+  workers_.run(kShards, [&](std::size_t shard, std::size_t) { table_[shard].reserve(n_slots); });
+}
+
+// If a shard was full, it has grown, and all has to be done again; claims that were made are met again as they are.
+bool Batch::is_explored() {
+  for (Tools& tools : tools_) tools.n_chunks = 0;
+  workers_.run(chunks_.size(), [&](std::size_t i, std::size_t worker) { explore(chunks_[i], worker); });
+  std::array<bool, kShards> is_full{};
+  for (Tools& tools : tools_) {
+    for (const std::uint32_t shard : tools.full_shards) is_full[shard] = true;
+    tools.full_shards.clear();
+  }
+  for (std::size_t shard = 0; shard < kShards; ++shard) {
+    if (is_full[shard]) table_[shard].double_size();
+  }
+  return std::none_of(is_full.begin(), is_full.end(), [](bool is) { return is; });
 }
 
 // A cache miss takes as long as a dozen look-ups: while the children of a box are on their way, the splits of the next
 // boxes are listed.
 void Batch::explore(Chunk& chunk, std::size_t worker) {
   Tools& tools = tools_[worker];
+  if (!tools.finder) tools.finder.emplace(rules_);
   if (tools.n_chunks == tools.found.size()) tools.found.emplace_back();
   chunk.worker = worker;
   chunk.found = &tools.found[tools.n_chunks++];
@@ -90,7 +113,7 @@ void Batch::explore(Chunk& chunk, std::size_t worker) {
   n_splits.clear();
   for (std::size_t box = chunk.first_box; box < chunk.last_box; ++box) {
     const std::size_t n_before = tools.splits.size();
-    tools.finder.find(chunk.block->box(box), tools.splits);
+    tools.finder->find(chunk.block->box(box), tools.splits);
     n_splits.push_back(static_cast<std::uint32_t>(tools.splits.size() - n_before));
     ask_for(tools, n_before);
     const std::size_t n_children = 2 * tools.splits.size();
@@ -98,8 +121,7 @@ void Batch::explore(Chunk& chunk, std::size_t worker) {
     if (chunk.block->box(box).size() > kLargeBox) workers_.checkpoint(worker);
   }
   look_up(chunk, tools, 2 * tools.splits.size());
-  look_beyond_home(chunk, tools);
-  keep(tools, *chunk.found);
+  if (look_beyond_home(chunk, tools)) keep(tools, *chunk.found);
 }
 
 void Batch::ask_for(Tools& tools, std::size_t first_split) {
@@ -131,12 +153,18 @@ void Batch::look_up(const Chunk& chunk, Tools& tools, std::size_t n_children) {
   tools.n_found = std::max(tools.n_found, n_children);
 }
 
-void Batch::look_beyond_home(const Chunk& chunk, Tools& tools) {
+// False if a shard is full.
+bool Batch::look_beyond_home(const Chunk& chunk, Tools& tools) {
   for (const std::uint32_t i : tools.beyond_home) {
     Sought& sought = tools.sought[i];
-    sought.slot = &table_[sought.shard].find_or_claim(sought.key, chunk.claim(i));
+    sought.slot = table_[sought.shard].find_or_claim(sought.key, chunk.claim(i));
+    if (sought.slot == nullptr) {
+      tools.full_shards.push_back(sought.shard);
+      return false;
+    }
     sought.id = sought.slot->id();
   }
+  return true;
 }
 
 void Batch::keep(const Tools& tools, Findings& found) const {

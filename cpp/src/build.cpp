@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <limits>
 #include <memory>
 #include <new>
 #include <numeric>
@@ -23,12 +24,14 @@ constexpr std::size_t kMaxBoxes = kClaim - 2;
 constexpr double kMaxWantedPairs = 0x1p29;  // of splits, if just that depth is asked for: about a minute for a sweep
 constexpr double kMaxFoldedPairs = 0x1p23;  // else: about a second
 constexpr double kManyCells = 64;           // for each split of a box
-constexpr double kSurely = 4;               // so many times too large, if it is expected two layers before
+constexpr double kSurely = 4;               // so many times too large, if it is expected two layers before the end
+constexpr double kRather = 1.5;             // the same, one layer before it
 constexpr double kSecondsAPair = 3e-7;      // for two sweeps with one thread, on a slow machine
 
-// Of each box: the table while the graph is built, later the answers of sweeps and what a response needs.
-constexpr std::size_t kBytesBesides = 72;
-static_assert(kBytesBesides >= Batch::kBytesPerBox);
+// Of each box: the table while the graph is built, later the answers of sweeps, what a response needs, and a copy of
+// the statistics, which sorting and pickling take, with what comes with it.
+constexpr std::size_t bytes_besides(std::size_t statistics) { return 52 + 5 * statistics / 4; }
+static_assert(bytes_besides(2 * sizeof(double)) >= Batch::kBytesPerBox);
 
 struct BytesExceeded : std::exception {};
 
@@ -91,14 +94,18 @@ class Builder {
   void expand_batch();
   void place_chunks();
   void number_new_boxes(const Chunk& chunk, std::size_t worker);
-  void write_cells(const Chunk& chunk, const Sight& sight, Cell* scratch, Cell* written) const;
   void store_splits(const Chunk& chunk);
   FrontierBlock& block_for_new_boxes();
   std::size_t n_bytes(std::size_t n_boxes, std::size_t n_splits, std::size_t n_next_cells) const;
+  // With the work at the widest box, where it is more than a megabyte: budgets below that are for tests.
+  std::size_t bytes_of_rules() const {
+    const std::size_t work = rules_.max_splits(cells_.n_cells) * Batch::kBytesPerSplit;
+    return rules_.n_bytes() + (work > 1'000'000 ? work : 0);
+  }
   std::size_t bytes_a_split() const { return 2 * sizeof(BoxId) + graph_.tests.bytes_each(); }
   std::size_t bytes_a_box() const {
     const std::size_t statistics = cells_.n_statistics * sizeof(double);
-    const std::size_t besides = std::max(kBytesBesides, statistics + 2 * sizeof(BoxId));  // what sorting moves
+    const std::size_t besides = std::max(bytes_besides(statistics), Batch::kBytesPerBox);
     return sizeof(std::uint64_t) + 2 * sizeof(std::uint32_t) + statistics + besides;
   }
 
@@ -212,7 +219,8 @@ bool Builder::is_foldable(std::size_t depth) const {
 
 double Builder::expected_bytes(std::size_t depth) const {
   const auto [n_boxes, n_splits] = layers_.expected(depth, *family_.max_depth);
-  return n_boxes * static_cast<double>(bytes_a_box()) + n_splits * static_cast<double>(bytes_a_split());
+  return n_boxes * static_cast<double>(bytes_a_box()) + n_splits * static_cast<double>(bytes_a_split()) +
+         static_cast<double>(bytes_of_rules() + n_next_cells_ * sizeof(Cell));
 }
 
 // Whether the last two layers would surely take too much memory; or would have to read far more cells than there are
@@ -220,14 +228,15 @@ double Builder::expected_bytes(std::size_t depth) const {
 bool Builder::is_better_folded(std::size_t depth) const {
   if (depth + kFoldedLevels != family_.max_depth || !is_foldable(depth)) return false;
   if (limits_.folding != Folding::automatic) return limits_.folding == Folding::always;
+  const bool has_time = workers_.seconds_left() == std::numeric_limits<double>::infinity();  // for a layer in vain
   return static_cast<double>(n_next_cells_) > kManyCells * layers_.n_possible(depth, 1) ||
-         expected_bytes(depth) > kSurely * static_cast<double>(limits_.max_bytes);
+         expected_bytes(depth) > (has_time ? kSurely : 1) * static_cast<double>(limits_.max_bytes);
 }
 
 // The same when the first of the two is there, and more is known.
 bool Builder::is_last_better_folded(std::size_t depth) const {
   return depth > 0 && depth + 1 == family_.max_depth && limits_.folding == Folding::automatic &&
-         expected_bytes(depth) > static_cast<double>(limits_.max_bytes) && is_foldable(depth - 1);
+         expected_bytes(depth) > kRather * static_cast<double>(limits_.max_bytes) && is_foldable(depth - 1);
 }
 
 void Builder::expand_blocks() {
@@ -334,7 +343,7 @@ void Builder::place_chunks() {
 std::size_t Builder::n_bytes(std::size_t n_boxes, std::size_t n_splits, std::size_t n_next_cells) const {
   const std::size_t n_held_cells = n_frontier_cells_ + (keeps_cells_ ? n_next_cells : 0);
   const std::size_t n_frontier_boxes = n_boxes - first_of_layer_;
-  return rules_.n_bytes() + n_boxes * bytes_a_box() + n_splits * bytes_a_split() + n_held_cells * sizeof(Cell) +
+  return bytes_of_rules() + n_boxes * bytes_a_box() + n_splits * bytes_a_split() + n_held_cells * sizeof(Cell) +
          n_frontier_boxes * sizeof(std::size_t);
 }
 
@@ -347,7 +356,7 @@ void Builder::number_new_boxes(const Chunk& chunk, std::size_t worker) {
     sight.slot->set_id(static_cast<BoxId>(id));
     graph_.n_cells[id] = sight.n_cells;
     Cell* place = keeps_cells_ ? block.cells.data() + first_cell : scratch;
-    write_cells(chunk, sight, scratch, place);
+    chunk.write_cells(sight, cells_, numbers_, scratch, place);
     cells_.add_up({place, sight.n_cells}, graph_.statistics.data() + id * cells_.n_statistics);
     if (keeps_cells_) {
       first_cell += sight.n_cells;
@@ -356,19 +365,6 @@ void Builder::number_new_boxes(const Chunk& chunk, std::size_t worker) {
     ++id;
     if (chunk.box(sight.box).size() > kLargeBox) workers_.checkpoint(worker);
   });
-}
-
-// The cells of a child and not one more: behind them another worker may write. `scratch` has room for the cells of its
-// parent and one more, and may be the same place.
-void Builder::write_cells(const Chunk& chunk, const Sight& sight, Cell* scratch, Cell* written) const {
-  const std::span<const Cell> parent = chunk.box(sight.box);
-  const bool is_left = sight.child % 2 == 0;
-  if (sight.mask != 0) {
-    select_cells(parent, is_left ? sight.mask : all_cells(parent.size()) ^ sight.mask, written);
-  } else {
-    select_cells(cells_, parent, numbers_.test(chunk.found->tests[sight.child / 2]), is_left, scratch);
-    if (written != scratch) std::copy_n(scratch, sight.n_cells, written);
-  }
 }
 
 void Builder::store_splits(const Chunk& chunk) {

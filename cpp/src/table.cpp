@@ -14,7 +14,7 @@ TableSlot* TableBucket::take_free(const TableKey& key, BoxId claim) {
   return nullptr;
 }
 
-// Half of the slots in use, so that most look-ups end at home; and one of them free, whatever comes.
+// Half of the slots in use, so that most look-ups end at home; and enough for those that may come.
 std::size_t TableShard::n_buckets_for(std::size_t n_more) const {
   return std::max(n_used_ / (TableBucket::kSlots / 2), (n_used_ + n_more) / TableBucket::kSlots) + 1;
 }

@@ -29,7 +29,7 @@ void check_against_map(std::mt19937_64& random, std::size_t n_batches, std::size
     for (std::size_t i = 0; i < n; ++i) {
       if (keys.empty() || random() % 3 != 0) keys.push_back(make_key());
       const Fingerprint key = random() % 2 != 0 ? keys.back() : keys[pick(random, keys.size())];
-      TableSlot& slot = table.find_or_claim(TableKey(key), kClaim | next_id);
+      TableSlot& slot = *table.find_or_claim(TableKey(key), kClaim | next_id);
       const auto [place, is_new] = known.try_emplace({key.low, key.high}, next_id);
       CHECK_EQUAL(slot.id(), is_new ? kClaim | next_id : place->second);
       slot.set_id(place->second);
@@ -39,7 +39,7 @@ void check_against_map(std::mt19937_64& random, std::size_t n_batches, std::size
   }
   table.reserve(1);
   for (const auto& [key, id] : known) {
-    CHECK_EQUAL(table.find_or_claim(TableKey(Fingerprint{key.first, key.second}), kClaim).id(), id);
+    CHECK_EQUAL(table.find_or_claim(TableKey(Fingerprint{key.first, key.second}), kClaim)->id(), id);
   }
 }
 
@@ -76,19 +76,19 @@ TEST(keys_that_crowd_at_one_place_are_all_kept) {
 TEST(a_key_of_zeros_is_a_key) {
   TableShard table;
   table.reserve(2);
-  table.find_or_claim(TableKey(Fingerprint{0, 0}), kClaim | 5).set_id(8);
-  CHECK_EQUAL(table.find_or_claim(TableKey(Fingerprint{0, 0}), kClaim | 4).id(), 8U);
+  table.find_or_claim(TableKey(Fingerprint{0, 0}), kClaim | 5)->set_id(8);
+  CHECK_EQUAL(table.find_or_claim(TableKey(Fingerprint{0, 0}), kClaim | 4)->id(), 8U);
 }
 
 TEST(of_several_claims_the_lowest_stays_and_an_id_stays_before_any) {
   TableShard table;
   const TableKey key(Fingerprint{1, 2});
   table.reserve(1);
-  CHECK_EQUAL(table.find_or_claim(key, kClaim | 7).id(), kClaim | 7);
-  CHECK_EQUAL(table.find_or_claim(key, kClaim | 9).id(), kClaim | 7);
-  CHECK_EQUAL(table.find_or_claim(key, kClaim | 3).id(), kClaim | 3);
-  table.find_or_claim(key, kClaim | 3).set_id(11);
-  CHECK_EQUAL(table.find_or_claim(key, kClaim | 1).id(), 11U);
+  CHECK_EQUAL(table.find_or_claim(key, kClaim | 7)->id(), kClaim | 7);
+  CHECK_EQUAL(table.find_or_claim(key, kClaim | 9)->id(), kClaim | 7);
+  CHECK_EQUAL(table.find_or_claim(key, kClaim | 3)->id(), kClaim | 3);
+  table.find_or_claim(key, kClaim | 3)->set_id(11);
+  CHECK_EQUAL(table.find_or_claim(key, kClaim | 1)->id(), 11U);
 }
 
 // The workers go through the same keys, each in an order of its own, so that they meet at free slots all the time.
@@ -109,7 +109,7 @@ TEST(workers_that_claim_the_same_keys_agree_on_slots_and_on_the_lowest_claim) {
       for (std::size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[pick(own, i)]);
       for (const std::size_t i : order) {
         const auto claim = static_cast<BoxId>(kWorkers * i + (worker + i) % kWorkers);
-        slots[worker][i] = &table.find_or_claim(keys[i], kClaim | claim);
+        slots[worker][i] = table.find_or_claim(keys[i], kClaim | claim);
       }
     });
     for (std::size_t i = 0; i < keys.size(); ++i) {
@@ -119,17 +119,25 @@ TEST(workers_that_claim_the_same_keys_agree_on_slots_and_on_the_lowest_claim) {
   }
 }
 
-TEST(a_table_that_is_full_to_the_last_slot_but_one_still_answers) {
+TEST(a_table_that_is_full_answers_says_so_and_grows) {
   std::mt19937_64 random(7);
   TableShard table;
-  const std::vector<TableKey> keys = random_keys(random, 40'000);
-  table.reserve(keys.size());
-  CHECK(!table.has_room(keys.size() + TableBucket::kSlots));
-  for (std::size_t i = 0; i < keys.size(); ++i) table.find_or_claim(keys[i], kClaim).set_id(static_cast<BoxId>(i));
-  for (std::size_t i = 0; i < keys.size(); ++i) CHECK_EQUAL(table.find_or_claim(keys[i], kClaim).id(), i);
-  table.add_used(keys.size());
-  table.reserve(1);  // and grows
-  for (std::size_t i = 0; i < keys.size(); ++i) CHECK_EQUAL(table.find_or_claim(keys[i], kClaim).id(), i);
+  const std::vector<TableKey> keys = random_keys(random, 60'000);
+  table.reserve(1'000);
+  std::size_t n_kept = 0;
+  std::size_t n_growths = 0;
+  for (; n_kept < keys.size(); ++n_kept) {
+    TableSlot* slot = table.find_or_claim(keys[n_kept], kClaim);
+    if (slot == nullptr) {
+      for (std::size_t i = 0; i < n_kept; ++i) CHECK_EQUAL(table.find_or_claim(keys[i], kClaim)->id(), i);
+      table.double_size();
+      slot = table.find_or_claim(keys[n_kept], kClaim);
+      ++n_growths;
+    }
+    slot->set_id(static_cast<BoxId>(n_kept));
+  }
+  CHECK_EQUAL(n_growths, 6U);
+  for (std::size_t i = 0; i < keys.size(); ++i) CHECK_EQUAL(table.find_or_claim(keys[i], kClaim)->id(), i);
 }
 
 }  // namespace bcart::check

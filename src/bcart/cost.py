@@ -30,7 +30,7 @@ _NO_GROWTH = 0.004  # of the logarithm to base 2 of the number of boxes: there a
 _MOST_LEVELS = 64
 _MOST_CLASSES = 100
 _BEYOND_THE_CACHE = 1.4  # a large graph takes so many times as long as the probes tell: it waits for memory
-_BYTES_BESIDES = 72  # of each box, at least, as in the core
+_BYTES_BESIDES = 52  # of each box, and a copy of its statistics with what comes with it, as in the core
 _SECONDS_A_PAIR = 1e-7  # of splits in the fold
 
 
@@ -327,7 +327,7 @@ def _seconds_of(probes: list[_Probe]) -> _Rate:
 def _bytes_a_box(cells: Cells) -> int:
     """Return what a box takes, as the core counts it."""
     statistics = 8 * int(cells.statistics.shape[1])
-    return 16 + statistics + max(_BYTES_BESIDES, statistics + 8)
+    return 16 + statistics + _BYTES_BESIDES + 5 * statistics // 4
 
 
 def _ratios(above: list[int], below: list[int]) -> list[float]:

@@ -41,7 +41,7 @@ class TreeMaker:
                 feature_names=self.routing.grid.feature_names,
                 classes=self.classes,
                 categories=self.routing.grid.categories,
-                log_probability=log_weight - self.log_score,
+                log_probability=min(0.0, log_weight - self.log_score),
                 leaf=self.leaf,
             )
             begin = end

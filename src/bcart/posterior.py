@@ -159,7 +159,7 @@ class Posterior:
             raise InvalidDataError(
                 f"the tree has {len(tree.feature_names)} features, the posterior {len(self.grid.feature_names)}"
             )
-        return log_weight(tree, self.graph, self.grid, self.prior, self.leaf) - self.log_score
+        return min(0.0, log_weight(tree, self.graph, self.grid, self.prior, self.leaf) - self.log_score)
 
     @within_memory()
     def grammar(self) -> Grammar:

@@ -15,6 +15,7 @@ DATA = {
     "coins": "coins(600)",
     "wide coins": "coins(300, 60)",
     "numbers": "numbers(1000)",
+    "very wide": "numbers(60, 5000)",
     "many rows": "numbers(200_000, 3)",
     "many classes": "coins(400)[0], np.arange(400) % 12",
 }
@@ -24,6 +25,7 @@ BUILDS = [
     ("numbers", 100),
     ("numbers", 300),
     ("wide coins", 200),
+    ("very wide", 50),
     ("many rows", 100),
     ("many classes", 200),
 ]

@@ -8,6 +8,7 @@
 #include <deque>
 #include <functional>
 #include <numeric>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -72,6 +73,11 @@ struct Chunk {
   std::span<const Cell> box(std::size_t i) const { return block->box(first_box + i); }
   BoxId claim(std::size_t child) const { return first_claim + static_cast<BoxId>(child); }
 
+  // Writes the cells of a child and not one more: behind them another worker may write. `scratch` has room for the
+  // cells of its parent and one more, and may be the same place.
+  void write_cells(const Sight& sight, const Cells& cells, const TestNumbers& numbers, Cell* scratch,
+                   Cell* written) const;
+
   // Calls visit(sight) in order. By now slots are far from the processor again: they are fetched ahead.
   template <class Visit>
   void for_each_sight(const Visit& visit) const {
@@ -93,12 +99,19 @@ struct Chunk {
 
 class Batch {
  public:
-  // A batch has one split, at most, for so many boxes that are there: so what the table needs for its children, should
-  // all be new and in one shard, is little.
-  static constexpr std::size_t kBoxesASplit = 32;
-  static constexpr std::size_t kBytesPerBox = TableShard::kBytesPerBox + kShards * 2 * sizeof(TableSlot) / kBoxesASplit;
+  // A large batch has one split for so many boxes that are there, and each shard of the table gets room for a part of
+  // its children. That is far more than are new, but for the first layers: where it is not enough, the shard grows, and
+  // the batch is explored again.
+  static constexpr std::size_t kBoxesASplit = 16;
+  static constexpr std::size_t kChildrenASlot = 8;
+  static constexpr std::size_t kBytesPerBox =
+      TableShard::kBytesPerBox + kShards * 3 * sizeof(TableSlot) / (kBoxesASplit * kChildrenASlot);
 
-  Batch(const SplitRules& rules, const TestNumbers& numbers, Workers& workers);
+  // What listing a box and looking its children up takes for each split, at most; and the tools of a worker.
+  static constexpr std::size_t kBytesPerSplit = 512;
+
+  Batch(const SplitRules& rules, const TestNumbers& numbers, Workers& workers)
+      : rules_(rules), numbers_(numbers), workers_(workers), tools_(workers.size()) {}
 
   // Takes boxes from first_box on until there is enough to do; returns the first box not taken.
   std::size_t take(const FrontierBlock& block, std::size_t first_box);
@@ -123,11 +136,12 @@ class Batch {
 
   // What a worker needs for the chunk that it works at.
   struct alignas(kCacheLine) Tools {
-    SplitFinder finder;
+    std::optional<SplitFinder> finder;  // made when it is needed
     std::vector<Split> splits;
     Array<Sought> sought;                    // a child each
     std::size_t n_found = 0;                 // of those
     std::vector<std::uint32_t> beyond_home;  // children whose keys are not where they are looked for first
+    std::vector<std::uint32_t> full_shards;  // that had no slot for a child
     std::deque<Findings> found;              // of each chunk of the batch; kept for their memory
     std::size_t n_chunks = 0;
   };
@@ -135,10 +149,11 @@ class Batch {
   void explore(Chunk& chunk, std::size_t worker);
   void ask_for(Tools& tools, std::size_t first_split);
   void look_up(const Chunk& chunk, Tools& tools, std::size_t n_children);
-  void look_beyond_home(const Chunk& chunk, Tools& tools);
+  bool look_beyond_home(const Chunk& chunk, Tools& tools);
   void keep(const Tools& tools, Findings& found) const;
   static void count_new(const Chunk& chunk);
   void make_room();
+  bool is_explored();
 
   const SplitRules& rules_;
   const TestNumbers& numbers_;

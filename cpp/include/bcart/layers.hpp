@@ -37,8 +37,8 @@ class Layers {
     double n_splits;
   };
   // Of all trees up to max_depth, if the layers from `depth` on are like the one above: as large a part of the splits
-  // that there may be, as many new boxes a split, and boxes that have as many splits. All of these fall from layer to
-  // layer, so it is rather too much.
+  // that there may be, as many new boxes a split, and boxes that have as many splits. Mostly these fall from layer to
+  // layer, and it is rather too much.
   Sizes expected(std::size_t depth, std::size_t max_depth) const;
 
  private:

@@ -93,9 +93,10 @@ class alignas(kCacheLine) TableShard {
   // What a table that has grown takes for each box, at most, unless it was asked for more room.
   static constexpr std::size_t kBytesPerBox = 3 * sizeof(TableSlot);
 
-  // For one worker, while no other uses the shard: makes room for so many more boxes.
+  // For one worker, while no other uses the shard: makes room for so many more boxes; or for as many as are there.
   bool has_room(std::size_t n_more) const { return n_buckets_for(n_more) <= buckets_.size(); }
   void reserve(std::size_t n_more);
+  void double_size() { grow(2 * buckets_.size()); }
 
   // Tells how many slots were taken: workers do not count them, since all would write to one place.
   void add_used(std::size_t n) { n_used_ += n; }
@@ -106,11 +107,16 @@ class alignas(kCacheLine) TableShard {
     return &buckets_[next(static_cast<std::size_t>(bucket - buckets_.data()))];
   }
 
-  // The slot of a key: with an id or, if it was not met before or only claimed higher, with this claim.
-  TableSlot& find_or_claim(const TableKey& key, BoxId claim) {
-    for (TableBucket* bucket = home(key);; bucket = after(bucket)) {
-      if (TableSlot* found = bucket->find_or_claim(key, claim); found != nullptr) return *found;
-    }
+  // The slot of a key: with an id or, if it was not met before or only claimed higher, with this claim. Null if it
+  // would be new, but there is no slot left.
+  TableSlot* find_or_claim(const TableKey& key, BoxId claim) {
+    TableBucket* const first = home(key);
+    TableBucket* bucket = first;
+    do {
+      if (TableSlot* found = bucket->find_or_claim(key, claim); found != nullptr) return found;
+      bucket = after(bucket);
+    } while (bucket != first);
+    return nullptr;
   }
 
  private:
