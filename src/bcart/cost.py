@@ -29,7 +29,7 @@ _PROBES = 7  # at most: each has half the cells of the one before
 _NO_GROWTH = 0.004  # of the logarithm to base 2 of the number of boxes: there are no deeper trees worth speaking of
 _MOST_LEVELS = 64
 _MOST_CLASSES = 100
-_BEYOND_THE_CACHE = 1.4  # a large graph takes so many times as long as the probes tell: it waits for memory
+_BEYOND_THE_CACHE = 1.3  # a large graph takes so many times as long as the probes tell: it waits for memory
 _BYTES_BESIDES = 52  # of each box, and a copy of its statistics with what comes with it, as in the core
 _SECONDS_A_PAIR = 1e-7  # of splits in the fold
 
