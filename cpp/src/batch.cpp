@@ -57,7 +57,7 @@ std::size_t Batch::take(const FrontierBlock& block, std::size_t first_box) {
 
 void Batch::find_children() {
   make_room();
-  while (!is_explored()) continue;
+  while (!try_to_explore()) continue;
   for_each_chunk([](const Chunk& chunk, std::size_t) { count_new(chunk); });
   for (const Chunk& chunk : chunks_) {
     for (std::size_t shard = 0; shard < kShards; ++shard) table_[shard].add_used(chunk.found->n_new[shard]);
@@ -84,7 +84,7 @@ void Batch::make_room() {
 }
 
 // If a shard was full, it has grown, and all has to be done again; claims that were made are met again as they are.
-bool Batch::is_explored() {
+bool Batch::try_to_explore() {
   for (Tools& tools : tools_) tools.n_chunks = 0;
   workers_.run(chunks_.size(), [&](std::size_t i, std::size_t worker) { explore(chunks_[i], worker); });
   std::array<bool, kShards> is_full{};

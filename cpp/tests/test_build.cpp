@@ -120,6 +120,18 @@ TEST(any_number_of_workers_makes_the_same_bytes_of_features_of_all_kinds) {
   CHECK(is_same(build(problem, {3, 1, 2}, 1), build(problem, {3, 1, 2}, 2)));
 }
 
+TEST(boxes_with_more_splits_than_a_chunk_or_a_batch_and_many_workers) {
+  std::mt19937_64 random(102);
+  for (const std::size_t n_features : {200, 1'200}) {
+    const Problem problem = random_problem(random, 40, std::vector<std::size_t>(n_features, 10));
+    const Family family{n_features == 200 ? std::size_t{2} : std::size_t{1}, 1, 2};
+    const Graph one = build(problem, family, 1);
+    CHECK(one.n_splits_of[0] > 4 * n_features);
+    check_plain(problem, {1, 1, 2}, build(problem, {1, 1, 2}, 2));
+    for (const std::size_t n_workers : {2, 7, 16}) CHECK(is_same(one, build(problem, family, n_workers)));
+  }
+}
+
 TEST(children_have_fewer_cells_and_add_up_to_their_parent) {
   const Graph graph = build(large_problem(), {}, 2);
   bool is_right = true;

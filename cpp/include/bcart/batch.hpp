@@ -153,7 +153,7 @@ class Batch {
   void keep(const Tools& tools, Findings& found) const;
   static void count_new(const Chunk& chunk);
   void make_room();
-  bool is_explored();
+  bool try_to_explore();
 
   const SplitRules& rules_;
   const TestNumbers& numbers_;

@@ -37,7 +37,7 @@ class TableSlot {
   std::uint64_t high() const { return std::atomic_ref(const_cast<std::uint64_t&>(high_)).load(kRelaxed); }
 
   // For a slot of the same `high`. Of several claims the lowest stays.
-  bool is_joined(const TableKey& key, BoxId claim) {
+  bool try_to_join(const TableKey& key, BoxId claim) {
     std::uint64_t found = rest();
     while (found == 0) found = rest();  // another worker has the slot, and is about to write
     if (found >> 32 != key.low) return false;
@@ -48,10 +48,10 @@ class TableSlot {
   }
 
   // False if it is another key's.
-  bool is_taken(const TableKey& key, BoxId claim) {
+  bool try_to_take(const TableKey& key, BoxId claim) {
     std::uint64_t found = high();
     if (found != 0 || !std::atomic_ref(high_).compare_exchange_strong(found, key.high, kRelaxed)) {
-      return found == key.high && is_joined(key, claim);
+      return found == key.high && try_to_join(key, claim);
     }
     std::atomic_ref(rest_).store(rest_of(key, claim), kRelaxed);
     return true;
@@ -78,7 +78,7 @@ struct alignas(kCacheLine) TableBucket {
                                slots[3].high() == key.high};
     for (int hits = fits[0] | fits[1] << 1 | fits[2] << 2 | fits[3] << 3; hits != 0; hits &= hits - 1) {
       TableSlot& slot = slots[std::countr_zero(static_cast<unsigned>(hits))];
-      if (slot.is_joined(key, claim)) return &slot;
+      if (slot.try_to_join(key, claim)) return &slot;
     }
     return take_free(key, claim);
   }
