@@ -40,13 +40,14 @@ void make_grammar(Grammar* self, const Graph& graph, const Depths& depths, const
   new (self) Grammar{graph, depths, prior, log_leaf.data(), values.data(), fold, &leaf};
 }
 
-Derivations best(const Grammar& grammar) {
+Derivations best(const Grammar& grammar, std::size_t max_bytes) {
   const nb::gil_scoped_release no_gil;
-  return derive_best(grammar);
+  return derive_best(grammar, max_bytes);
 }
 
-Derivations samples(const Grammar& grammar, std::uint64_t seed, std::size_t n, std::size_t n_workers) {
-  return at_work(n_workers, [&](Workers& workers) { return derive_samples(grammar, seed, n, workers); });
+Derivations samples(const Grammar& grammar, std::uint64_t seed, std::size_t n, std::size_t max_bytes,
+                    std::size_t n_workers) {
+  return at_work(n_workers, [&](Workers& workers) { return derive_samples(grammar, seed, n, max_bytes, workers); });
 }
 
 }  // namespace
@@ -79,8 +80,8 @@ void bind_grammar(nb::module_& module) {
            nb::keep_alive<1, 8>())
       .def_prop_ro("n_rules", &Grammar::n_rules)
       .def("log_stop", &Grammar::log_stop, "box"_a, "depth"_a)
-      .def("derive_best", &best)
-      .def("derive_samples", &samples, "seed"_a, "n"_a, "n_workers"_a);
+      .def("derive_best", &best, "max_bytes"_a)
+      .def("derive_samples", &samples, "seed"_a, "n"_a, "max_bytes"_a, "n_workers"_a);
 
   const auto internal = nb::rv_policy::reference_internal;
   nb::class_<Derivations>(module, "Derivations")

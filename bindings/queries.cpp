@@ -45,13 +45,16 @@ std::tuple<Output<std::uint64_t, 1>, Numbers, Numbers> all_mixtures(const Querie
   return {give(std::move(all.ends)), give(std::move(all.statistics)), give(std::move(all.weights))};
 }
 
-Numbers best_walks(const Queries& queries, const Grammar& grammar, std::size_t n_workers) {
-  return give(at_work(n_workers, [&](Workers& workers) { return walk_best(grammar, queries, workers); }).statistics);
+Numbers best_walks(const Queries& queries, const Grammar& grammar, std::size_t max_bytes, std::size_t n_workers) {
+  return give(
+      at_work(n_workers, [&](Workers& workers) { return walk_best(grammar, queries, max_bytes, workers); }).statistics);
 }
 
 std::tuple<Output<BoxId, 1>, Numbers, Numbers> random_walks(const Queries& queries, const Grammar& grammar,
-                                                            std::uint64_t seed, std::size_t n, std::size_t n_workers) {
-  Walks walks = at_work(n_workers, [&](Workers& workers) { return walk_randomly(grammar, queries, seed, n, workers); });
+                                                            std::uint64_t seed, std::size_t n, std::size_t max_bytes,
+                                                            std::size_t n_workers) {
+  Walks walks = at_work(n_workers,
+                        [&](Workers& workers) { return walk_randomly(grammar, queries, seed, n, max_bytes, workers); });
   return {give(std::move(walks.leaves)), give(std::move(walks.statistics)), give(std::move(walks.uniforms))};
 }
 
@@ -68,8 +71,8 @@ void bind_queries(nb::module_& module) {
       .def("respond", &responses, "grammar"_a, "leaf"_a, "max_bytes"_a, "n_workers"_a)
       .def("mixtures", &all_mixtures, "grammar"_a, "may_lose"_a, "max_bytes"_a, "n_workers"_a,
            "Where the leaves of each query end, and the statistics and weights of all leaves.")
-      .def("walk_best", &best_walks, "grammar"_a, "n_workers"_a, "The statistics of the leaves reached.")
-      .def("walk_randomly", &random_walks, "grammar"_a, "seed"_a, "n"_a, "n_workers"_a,
+      .def("walk_best", &best_walks, "grammar"_a, "max_bytes"_a, "n_workers"_a, "The statistics of the leaves reached.")
+      .def("walk_randomly", &random_walks, "grammar"_a, "seed"_a, "n"_a, "max_bytes"_a, "n_workers"_a,
            "The leaves reached, as boxes, their statistics, and random numbers.");
 }
 

@@ -27,6 +27,8 @@ constexpr double kManyCells = 64;           // for each split of a box
 constexpr double kSurely = 4;               // so many times too large, if it is expected two layers before the end
 constexpr double kRather = 1.5;             // the same, one layer before it
 constexpr double kSecondsAPair = 3e-7;      // for two sweeps with one thread, on a slow machine
+constexpr std::size_t kShareOfWork = 16;    // of the bytes, one part may be held by workers at boxes
+constexpr std::size_t kLittleWork = 1 << 16;
 
 // Of each box: the table while the graph is built, later the answers of sweeps, what a response needs, and a copy of
 // the statistics, which sorting and pickling take, with what comes with it.
@@ -45,6 +47,7 @@ class Builder {
         limits_(limits),
         workers_(workers),
         progress_(progress) {
+    workers.keep(n_affordable_workers());
     batch_.emplace(rules_, numbers_, workers);
     for (std::size_t i = 0; i < workers.size(); ++i) scratch_.emplace_back(cells.n_cells + 1);
     graph_.n_bins = cells.n_bins;
@@ -97,10 +100,12 @@ class Builder {
   void store_splits(const Chunk& chunk);
   FrontierBlock& block_for_new_boxes();
   std::size_t n_bytes(std::size_t n_boxes, std::size_t n_splits, std::size_t n_next_cells) const;
+  std::size_t bytes_of_work() const { return rules_.max_splits(cells_.n_cells) * Batch::kBytesPerSplit; }
   // With the work at the widest box, where it is more than a megabyte: budgets below that are for tests.
-  std::size_t bytes_of_rules() const {
-    const std::size_t work = rules_.max_splits(cells_.n_cells) * Batch::kBytesPerSplit;
-    return rules_.n_bytes() + (work > 1'000'000 ? work : 0);
+  std::size_t bytes_of_rules() const { return rules_.n_bytes() + (bytes_of_work() > 1'000'000 ? bytes_of_work() : 0); }
+  // What the others hold while they work is not counted, so there are only as many as it is little for.
+  std::size_t n_affordable_workers() const {
+    return limits_.max_bytes / kShareOfWork / std::max(bytes_of_work(), kLittleWork);
   }
   std::size_t bytes_a_split() const { return 2 * sizeof(BoxId) + graph_.tests.bytes_each(); }
   std::size_t bytes_a_box() const {

@@ -94,17 +94,19 @@ std::size_t random_rule(const Grammar& grammar, std::size_t box, std::size_t dep
   return last;
 }
 
-Derivations derive_best(const Grammar& grammar) {
+Derivations derive_best(const Grammar& grammar, std::size_t max_bytes) {
   Derivations tree;
-  Unfolder<Maximum> unfolder(1);
+  Unfolder<Maximum> unfolder(UnfoldingRoom(grammar, max_bytes, 1));
   derive(grammar, unfolder, best_rule, tree);
   return tree;
 }
 
-Derivations derive_samples(const Grammar& grammar, std::uint64_t seed, std::size_t n, Workers& workers) {
+Derivations derive_samples(const Grammar& grammar, std::uint64_t seed, std::size_t n, std::size_t max_bytes,
+                           Workers& workers) {
   std::vector<Derivations> parts((n + kGrain - 1) / kGrain);
-  std::vector<Unfolder<LogSum>> unfolders(workers.size(), Unfolder<LogSum>(workers.size()));
-  workers.run_ranges(0, n, kGrain, [&](std::size_t begin, std::size_t end, std::size_t worker) {
+  const UnfoldingRoom room(grammar, max_bytes, workers.size());
+  std::vector<Unfolder<LogSum>> unfolders(workers.size(), Unfolder<LogSum>(room));
+  const auto derive_some = [&](std::size_t begin, std::size_t end, std::size_t worker) {
     for (std::size_t i = begin; i < end; ++i) {
       Random random(seed, i);
       const auto choose = [&](const Grammar& here, std::size_t box, std::size_t depth) {
@@ -113,7 +115,8 @@ Derivations derive_samples(const Grammar& grammar, std::uint64_t seed, std::size
       derive(grammar, unfolders[worker], choose, parts[begin / kGrain]);
       workers.checkpoint(worker);
     }
-  });
+  };
+  workers.run_ranges(0, n, kGrain, derive_some, room.n_at_once);
   Derivations trees;
   for (const Derivations& part : parts) trees.append(part);
   return trees;

@@ -1,8 +1,10 @@
 #include "bcart/unfold.hpp"
 
+#include <algorithm>
 #include <numeric>
 #include <type_traits>
 
+#include "bcart/batch.hpp"
 #include "bcart/build.hpp"
 #include "bcart/sweep.hpp"
 #include "bcart/twigs.hpp"
@@ -11,6 +13,21 @@ namespace bcart {
 namespace {
 
 constexpr std::size_t kManySplits = 128;
+constexpr std::size_t kBytesABox = 160;                      // while it is listed, but for its statistics
+constexpr std::size_t kBytesAThread = std::size_t{1} << 18;  // for its stack and what its heap keeps
+constexpr std::size_t kShareToOpen = 4;  // of the bytes, one part is for opening boxes: what is kept saves time
+constexpr std::size_t kMostKept = std::size_t{1} << 26;  // bytes, in all threads together
+
+// What a box with all cells takes while it is unfolded: where there may be very many splits, together with one of its
+// children.
+std::size_t most_unfolded_bytes(const Fold& fold) {
+  const std::size_t n_splits = fold.rules().max_splits(fold.cells().n_cells);
+  const bool has_many = n_splits > kManySplits;
+  const std::size_t n_listed = n_splits + (has_many ? 0 : 2 * n_splits * n_splits);
+  const std::size_t n_bytes = kBytesAThread + fold_bytes(fold.cells()) + n_splits * Batch::kBytesPerSplit +
+                              n_listed * (12 + 2 * (kBytesABox + fold.cells().n_statistics * sizeof(double)));
+  return has_many ? 2 * n_bytes : n_bytes;
+}
 
 }  // namespace
 
@@ -79,6 +96,15 @@ void Unfolded::find_values() {
     values_[depths_.place(graph_.left[listed], 1)] = twigs.child_values()[2 * split];
     values_[depths_.place(graph_.right[listed], 1)] = twigs.child_values()[2 * split + 1];
   }
+}
+
+UnfoldingRoom::UnfoldingRoom(const Grammar& whole, std::size_t max_bytes, std::size_t n_workers)
+    : n_at_once(n_workers) {
+  if (whole.fold == nullptr) return;
+  const std::size_t most = most_unfolded_bytes(*whole.fold);
+  n_at_once = std::clamp<std::size_t>(max_bytes / (kShareToOpen * most), 1, n_workers);
+  n_bytes = std::min(max_bytes - max_bytes / kShareToOpen, kMostKept) / n_at_once;
+  n_bytes -= std::min(n_bytes, most);
 }
 
 std::size_t Unfolded::n_bytes() const {

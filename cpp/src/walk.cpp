@@ -37,24 +37,27 @@ void write(const Spot<Addition>& leaf, std::size_t place, Walks& walks) {
 
 }  // namespace
 
-Walks walk_best(const Grammar& grammar, const Queries& queries, Workers& workers) {
+Walks walk_best(const Grammar& grammar, const Queries& queries, std::size_t max_bytes, Workers& workers) {
   Walks walks{Array<BoxId>(queries.n_queries), Array<double>(queries.n_queries * grammar.graph.n_statistics), {}};
-  std::vector<Unfolder<Maximum>> unfolders(workers.size(), Unfolder<Maximum>(workers.size()));
-  workers.run_ranges(0, queries.n_queries, kGrain, [&](std::size_t begin, std::size_t end, std::size_t worker) {
+  const UnfoldingRoom room(grammar, max_bytes, workers.size());
+  std::vector<Unfolder<Maximum>> unfolders(workers.size(), Unfolder<Maximum>(room));
+  const auto walk_some = [&](std::size_t begin, std::size_t end, std::size_t worker) {
     for (std::size_t query = begin; query < end; ++query) {
       write(walk(grammar, unfolders[worker], queries, query, best_rule), query, walks);
       workers.checkpoint(worker);
     }
-  });
+  };
+  workers.run_ranges(0, queries.n_queries, kGrain, walk_some, room.n_at_once);
   return walks;
 }
 
 Walks walk_randomly(const Grammar& grammar, const Queries& queries, std::uint64_t seed, std::size_t n,
-                    Workers& workers) {
+                    std::size_t max_bytes, Workers& workers) {
   const std::size_t n_walks = queries.n_queries * n;
   Walks walks{Array<BoxId>(n_walks), Array<double>(n_walks * grammar.graph.n_statistics), Array<double>(n_walks)};
-  std::vector<Unfolder<LogSum>> unfolders(workers.size(), Unfolder<LogSum>(workers.size()));
-  workers.run_ranges(0, n_walks, kGrain, [&](std::size_t begin, std::size_t end, std::size_t worker) {
+  const UnfoldingRoom room(grammar, max_bytes, workers.size());
+  std::vector<Unfolder<LogSum>> unfolders(workers.size(), Unfolder<LogSum>(room));
+  const auto walk_some = [&](std::size_t begin, std::size_t end, std::size_t worker) {
     for (std::size_t i = begin; i < end; ++i) {
       const std::size_t query = i / n;
       Random random(seed, i % n, static_cast<std::uint32_t>(query + 1));
@@ -65,7 +68,8 @@ Walks walk_randomly(const Grammar& grammar, const Queries& queries, std::uint64_
       walks.uniforms[i] = random.uniform();
       workers.checkpoint(worker);
     }
-  });
+  };
+  workers.run_ranges(0, n_walks, kGrain, walk_some, room.n_at_once);
   return walks;
 }
 

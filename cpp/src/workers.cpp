@@ -47,7 +47,7 @@ bool spin_until(const Condition& condition) {
 }  // namespace
 
 Workers::Workers(std::size_t n_workers, Monitor& monitor, Clock::time_point deadline)
-    : monitor_(monitor), deadline_(deadline) {
+    : monitor_(monitor), deadline_(deadline), n_wanted_(n_workers) {
   prepare_to_throw();
   while (n_workers > 1 && !can_map((n_workers - 1) * kThreadBytes)) n_workers /= 2;
   if (n_workers < 2) return;
@@ -62,11 +62,23 @@ Workers::Workers(std::size_t n_workers, Monitor& monitor, Clock::time_point dead
   while (!spin_until([&] { return n_ready_.load() == threads_.size(); })) std::this_thread::yield();
 }
 
-Workers::~Workers() {
-  is_ending_ = true;
+Workers::~Workers() { keep(1); }
+
+void Workers::keep(std::size_t n_workers) {
+  const std::size_t n_threads = std::max<std::size_t>(n_workers, 1) - 1;
+  if (n_threads >= threads_.size()) return;
+  n_wanted_ = n_threads + 1;
+  n_chunks_ = next_chunk_ = 0;
+  is_shared_ = true;
+  n_busy_ = n_threads;
+  wake_all();
+  for (; threads_.size() > n_threads; threads_.pop_back()) threads_.back().join();
+  while (n_busy_.load() > 0) relax();
+}
+
+void Workers::wake_all() {
   ++generation_;
   generation_.notify_all();
-  for (std::thread& thread : threads_) thread.join();
 }
 
 void Workers::live(std::size_t worker) {
@@ -75,13 +87,24 @@ void Workers::live(std::size_t worker) {
   for (std::uint32_t seen = 0;;) {
     if (!spin_until([&] { return generation_.load() != seen; })) generation_.wait(seen);
     seen = generation_.load();
-    if (is_ending_) return;
+    if (worker >= n_wanted_) return;
     take_chunks(worker);
     --n_busy_;
   }
 }
 
 void Workers::run(std::size_t n_chunks, const Task& task) { start(n_chunks, task, true); }
+
+void Workers::run_few(std::size_t n_at_once, std::size_t n_chunks, const Task& task) {
+  if (n_at_once >= size()) return run(n_chunks, task);
+  std::atomic<std::size_t> next = 0;
+  run(std::max<std::size_t>(n_at_once, 1), [&](std::size_t, std::size_t worker) {
+    for (std::size_t chunk = next++; chunk < n_chunks; chunk = next++) {
+      task(chunk, worker);
+      checkpoint(worker);
+    }
+  });
+}
 
 void Workers::run_each(const std::function<void(std::size_t)>& task) {
   start(size(), [&](std::size_t, std::size_t worker) { task(worker); }, false);
@@ -95,8 +118,7 @@ void Workers::start(std::size_t n_chunks, const Task& task, bool is_shared) {
   has_failed_ = false;
   if (n_chunks > 1 && !threads_.empty()) {
     n_busy_ = threads_.size();
-    ++generation_;
-    generation_.notify_all();
+    wake_all();
   }
   take_chunks(0);
   wait_for_others();
@@ -104,9 +126,10 @@ void Workers::start(std::size_t n_chunks, const Task& task, bool is_shared) {
 }
 
 void Workers::run_ranges(std::size_t begin, std::size_t end, std::size_t grain,
-                         const std::function<void(std::size_t, std::size_t, std::size_t)>& task) {
+                         const std::function<void(std::size_t, std::size_t, std::size_t)>& task,
+                         std::size_t n_at_once) {
   const std::size_t n_chunks = (end - begin + grain - 1) / grain;
-  run(n_chunks, [&](std::size_t chunk, std::size_t worker) {
+  run_few(n_at_once, n_chunks, [&](std::size_t chunk, std::size_t worker) {
     const std::size_t first = begin + chunk * grain;
     task(first, std::min(first + grain, end), worker);
   });

@@ -18,6 +18,7 @@
 namespace bcart::check {
 
 constexpr std::size_t kNoLimit = std::numeric_limits<std::size_t>::max();
+constexpr std::size_t kRoom = std::size_t{1} << 26;  // for boxes that are unfolded
 
 // std::uniform_int_distribution differs between libraries; this does not.
 inline std::size_t pick(std::mt19937_64& random, std::size_t n) { return static_cast<std::size_t>(random() % n); }

@@ -128,8 +128,8 @@ TEST(sweeps_that_get_no_memory_are_a_bad_alloc) {
 
 TEST(trees_that_get_no_memory_are_a_bad_alloc) {
   check_everywhere([](Asked& asked, std::size_t) {
-    CHECK_EQUAL(derive_best(asked.engine->maxima()).tree_ends.size(), std::size_t{1});
-    const Derivations samples = derive_samples(asked.engine->sums(), 1, 50, asked.engine->workers);
+    CHECK_EQUAL(derive_best(asked.engine->maxima(), kRoom).tree_ends.size(), std::size_t{1});
+    const Derivations samples = derive_samples(asked.engine->sums(), 1, 50, kRoom, asked.engine->workers);
     CHECK_EQUAL(samples.tree_ends.size(), std::size_t{50});
   });
 }
@@ -146,9 +146,10 @@ TEST(responses_that_get_no_memory_are_a_bad_alloc) {
 
 TEST(walks_that_get_no_memory_are_a_bad_alloc) {
   check_everywhere([](Asked& asked, std::size_t) {
-    const Array<BoxId> best = walk_best(asked.engine->maxima(), asked.queries.all(), asked.engine->workers).leaves;
+    const Array<BoxId> best =
+        walk_best(asked.engine->maxima(), asked.queries.all(), kRoom, asked.engine->workers).leaves;
     CHECK_EQUAL(best.size(), asked.queries.size());
-    const Walks walks = walk_randomly(asked.engine->sums(), asked.queries.all(), 1, 20, asked.engine->workers);
+    const Walks walks = walk_randomly(asked.engine->sums(), asked.queries.all(), 1, 20, kRoom, asked.engine->workers);
     CHECK_EQUAL(walks.leaves.size(), asked.queries.size() * 20);
   });
 }

@@ -93,7 +93,7 @@ TEST(the_best_tree_is_that_of_the_recursion_and_ties_go_to_the_first) {
         PlainGrammar plain(problem, family, prior, log_leaf.data(), Adding::maxima);
         PlainTree expected{plain, numbers, {}, {}, {}};
         expected.grow(0, 0, [&](std::size_t box, std::size_t depth) { return best_choice(plain, box, depth); });
-        const Derivations best = derive_best(engine.maxima());
+        const Derivations best = derive_best(engine.maxima(), kRoom);
         CHECK_EQUAL(best.tree_ends.size(), std::size_t{1});
         check_same(best, 0, expected);
         const double value = engine.maxima().value(0, 0);
@@ -114,7 +114,7 @@ TEST(sampled_trees_follow_their_random_numbers) {
         engine.set_leaves(random_leaves(random, engine.graph.n_boxes()));
         PlainGrammar plain(problem, family, prior, engine.leaves());
         const std::uint64_t seed = random();
-        const Derivations trees = derive_samples(engine.sums(), seed, 20, engine.workers);
+        const Derivations trees = derive_samples(engine.sums(), seed, 20, kRoom, engine.workers);
         CHECK_EQUAL(trees.tree_ends.size(), std::size_t{20});
         for (std::size_t tree = 0; tree < 20; ++tree) {
           Random draws(seed, tree);
@@ -136,7 +136,7 @@ TEST(trees_come_as_often_as_they_are_probable) {
     for (const NamedModel& prior : some_priors()) {
       Engine engine(problem, family, prior);
       engine.set_leaves(random_leaves(random, engine.graph.n_boxes()));
-      const Derivations trees = derive_samples(engine.sums(), 7, kTrees, engine.workers);
+      const Derivations trees = derive_samples(engine.sums(), 7, kTrees, kRoom, engine.workers);
       std::map<std::vector<std::int64_t>, std::pair<double, double>> counts;  // with the probability
       for (std::size_t tree = 0; tree < kTrees; ++tree) {
         auto& [count, probability] = counts[part_of(trees.test, trees, tree)];
@@ -164,11 +164,11 @@ TEST(the_first_trees_depend_neither_on_how_many_follow_nor_on_the_workers) {
       Engine other(problem, family, prior, 3);
       engine.set_leaves(std::vector<double>{});
       other.set_leaves(std::vector<double>{});
-      const Derivations all = derive_samples(engine.sums(), 5, 500, engine.workers);
-      CHECK(is_same(all, derive_samples(other.sums(), 5, 500, other.workers)));
-      CHECK(!is_same(all, derive_samples(other.sums(), 6, 500, other.workers)));
+      const Derivations all = derive_samples(engine.sums(), 5, 500, kRoom, engine.workers);
+      CHECK(is_same(all, derive_samples(other.sums(), 5, 500, kRoom, other.workers)));
+      CHECK(!is_same(all, derive_samples(other.sums(), 6, 500, kRoom, other.workers)));
       for (const std::size_t n : {0, 1, 63, 64, 65, 200}) {
-        Derivations first = derive_samples(other.sums(), 5, n, other.workers);
+        Derivations first = derive_samples(other.sums(), 5, n, kRoom, other.workers);
         CHECK_EQUAL(first.tree_ends.size(), n);
         for (std::size_t tree = 0; tree < n; ++tree) {
           CHECK(part_of(first.test, first, tree) == part_of(all.test, all, tree));

@@ -58,8 +58,8 @@ TEST(the_best_walk_ends_where_the_best_tree_sends_the_query) {
         engine.set_leaves(random_leaves(random, engine.graph.n_boxes()));
         const PlainGrammar plain(problem, family, prior, engine.leaves());
         const QuerySet queries = random_queries(random, problem, plain, 100);
-        const Derivations best = derive_best(engine.maxima());
-        const Array<BoxId> ends = walk_best(engine.maxima(), queries.all(), engine.workers).leaves;
+        const Derivations best = derive_best(engine.maxima(), kRoom);
+        const Array<BoxId> ends = walk_best(engine.maxima(), queries.all(), kRoom, engine.workers).leaves;
         CHECK_EQUAL(ends.size(), std::size_t{100});
         for (std::size_t query = 0; query < 100; ++query) {
           CHECK_EQUAL(ends[query], end_in_tree(best, engine.graph, queries, query));
@@ -81,7 +81,7 @@ TEST(random_walks_follow_their_random_numbers) {
         PlainGrammar plain(problem, family, prior, engine.leaves());
         const QuerySet queries = random_queries(random, problem, plain, 5);
         const std::uint64_t seed = random();
-        const Walks walks = walk_randomly(engine.sums(), queries.all(), seed, 8, engine.workers);
+        const Walks walks = walk_randomly(engine.sums(), queries.all(), seed, 8, kRoom, engine.workers);
         for (std::size_t k = 0; k < 5 * 8; ++k) {
           Random draws(seed, k % 8, static_cast<std::uint32_t>(k / 8 + 1));
           CHECK_EQUAL(walks.leaves[k], walk_by_hand(plain, numbers, queries, k / 8, draws));
@@ -103,7 +103,7 @@ TEST(walks_end_as_often_in_a_leaf_as_the_mixture_says) {
       const PlainGrammar plain(problem, family, prior, engine.leaves());
       const QuerySet queries = random_queries(random, problem, plain, 4);
       const Mixtures all = mixtures(engine.sums(), queries.all(), 0, kNoLimit, engine.workers);
-      const Walks walks = walk_randomly(engine.sums(), queries.all(), 11, kWalks, engine.workers);
+      const Walks walks = walk_randomly(engine.sums(), queries.all(), 11, kWalks, kRoom, engine.workers);
       const auto statistics_of = [&](BoxId box) {
         return std::vector<double>(engine.graph.statistics.data() + 2 * box,
                                    engine.graph.statistics.data() + 2 * box + 2);
@@ -131,7 +131,7 @@ TEST(the_numbers_to_draw_targets_with_fill_the_unit_interval_evenly) {
   engine.set_leaves(std::vector<double>{});
   const PlainGrammar plain(problem, {}, some_priors()[0], nullptr);
   const QuerySet queries = random_queries(random, problem, plain, 1);
-  const Walks walks = walk_randomly(engine.sums(), queries.all(), 1, kWalks, engine.workers);
+  const Walks walks = walk_randomly(engine.sums(), queries.all(), 1, kWalks, kRoom, engine.workers);
   double counts[10] = {};
   for (const double u : walks.uniforms) {
     CHECK(0 <= u && u < 1);
@@ -152,12 +152,12 @@ TEST(the_first_walks_depend_neither_on_how_many_follow_nor_on_workers_nor_on_lat
       const Grammar grammar = engine.sums();
       Monitor monitor;
       Workers three(3, monitor);
-      const Walks all = walk_randomly(grammar, queries.all(), 3, 150, engine.workers);
-      CHECK(is_same(all, walk_randomly(grammar, queries.all(), 3, 150, three)));
-      CHECK(!is_same(all, walk_randomly(grammar, queries.all(), 4, 150, three)));
+      const Walks all = walk_randomly(grammar, queries.all(), 3, 150, kRoom, engine.workers);
+      CHECK(is_same(all, walk_randomly(grammar, queries.all(), 3, 150, kRoom, three)));
+      CHECK(!is_same(all, walk_randomly(grammar, queries.all(), 4, 150, kRoom, three)));
       for (const std::size_t n_queries : {0, 1, 3, 7}) {
         for (const std::size_t n : {0, 1, 2, 100}) {
-          const Walks first = walk_randomly(grammar, queries.some(0, n_queries), 3, n, three);
+          const Walks first = walk_randomly(grammar, queries.some(0, n_queries), 3, n, kRoom, three);
           CHECK_EQUAL(first.leaves.size(), n_queries * n);
           for (std::size_t i = 0; i < n_queries * n; ++i) {
             const std::size_t place = i / n * 150 + i % n;
@@ -183,8 +183,8 @@ TEST(a_cell_that_asks_about_itself_ends_in_boxes_that_hold_it) {
       const auto holds = [&](std::size_t box, std::size_t cell) {
         return std::binary_search(plain.cells(box).begin(), plain.cells(box).end(), static_cast<Cell>(cell));
       };
-      const Array<BoxId> best = walk_best(engine.maxima(), queries.all(), engine.workers).leaves;
-      const Walks walks = walk_randomly(engine.sums(), queries.all(), 5, 20, engine.workers);
+      const Array<BoxId> best = walk_best(engine.maxima(), queries.all(), kRoom, engine.workers).leaves;
+      const Walks walks = walk_randomly(engine.sums(), queries.all(), 5, 20, kRoom, engine.workers);
       for (std::size_t cell = 0; cell < problem.n_cells(); ++cell) {
         CHECK(holds(best[cell], cell));
         for (std::size_t k = 0; k < 20; ++k) CHECK(holds(walks.leaves[cell * 20 + k], cell));

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <atomic>
 #include <stdexcept>
 #include <string>
@@ -51,6 +52,45 @@ TEST(every_chunk_runs_exactly_once) {
       for (const std::atomic<int>& n : n_runs) CHECK_EQUAL(n.load(), 1);
       CHECK(is_right_worker);
     }
+  }
+}
+
+TEST(no_more_chunks_than_asked_for_are_at_work_at_once) {
+  Monitor monitor;
+  Workers workers(6, monitor);
+  for (const std::size_t n_at_once : {0, 1, 2, 5, 6, 100}) {
+    std::vector<std::atomic<int>> n_runs(200);
+    std::atomic<std::size_t> n_at_work = 0;
+    std::atomic<bool> are_few = true;
+    workers.run_few(n_at_once, n_runs.size(), [&](std::size_t chunk, std::size_t) {
+      if (++n_at_work > std::clamp<std::size_t>(n_at_once, 1, 6)) are_few = false;
+      if (chunk % 20 == 0) sleep(1);
+      ++n_runs[chunk];
+      --n_at_work;
+    });
+    CHECK(are_few);
+    for (const std::atomic<int>& n : n_runs) CHECK_EQUAL(n.load(), 1);
+  }
+}
+
+TEST(workers_that_are_kept_do_all_the_work) {
+  Monitor monitor;
+  Workers workers(8, monitor);
+  for (const std::size_t n_kept : {9, 8, 5, 2, 3, 1, 0}) {
+    const std::size_t n_expected = std::clamp<std::size_t>(n_kept, 1, workers.size());
+    workers.keep(n_kept);
+    CHECK_EQUAL(workers.size(), n_expected);
+    std::atomic<int> n_runs = 0;
+    std::atomic<bool> is_right_worker = true;
+    for (int round = 0; round < 50; ++round) {
+      workers.run(40, [&](std::size_t, std::size_t worker) {
+        ++n_runs;
+        if (worker >= n_expected) is_right_worker = false;
+      });
+      workers.run_each([&](std::size_t) { ++n_runs; });
+    }
+    CHECK_EQUAL(n_runs.load(), 50 * (40 + static_cast<int>(n_expected)));
+    CHECK(is_right_worker);
   }
 }
 

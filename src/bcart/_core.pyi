@@ -185,9 +185,9 @@ class Grammar:
 
     def log_stop(self, box: int, depth: int) -> float: ...
 
-    def derive_best(self) -> Derivations: ...
+    def derive_best(self, max_bytes: int) -> Derivations: ...
 
-    def derive_samples(self, seed: int, n: int, n_workers: int) -> Derivations: ...
+    def derive_samples(self, seed: int, n: int, max_bytes: int, n_workers: int) -> Derivations: ...
 
 class Derivations:
     @property
@@ -215,10 +215,10 @@ class Queries:
         Where the leaves of each query end, and the statistics and weights of all leaves.
         """
 
-    def walk_best(self, grammar: Grammar, n_workers: int) -> Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', writable=False)]:
+    def walk_best(self, grammar: Grammar, max_bytes: int, n_workers: int) -> Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', writable=False)]:
         """The statistics of the leaves reached."""
 
-    def walk_randomly(self, grammar: Grammar, seed: int, n: int, n_workers: int) -> tuple[Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', writable=False)], Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', writable=False)], Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', writable=False)]]:
+    def walk_randomly(self, grammar: Grammar, seed: int, n: int, max_bytes: int, n_workers: int) -> tuple[Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', writable=False)], Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', writable=False)], Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', writable=False)]]:
         """The leaves reached, as boxes, their statistics, and random numbers."""
 
 class Groups:

@@ -131,7 +131,7 @@ class Posterior:
     @within_memory()
     def map_tree(self) -> Tree:
         """Return the most probable tree; of equals the one that stops first, then splits on the first feature."""
-        derivations = self._native_grammar("map").derive_best()
+        derivations = self._native_grammar("map").derive_best(self._room)
         return next(self._tree_maker.trees(derivations))
 
     @within_memory()
@@ -146,7 +146,8 @@ class Posterior:
             same whatever `n`.
         """
         n = as_whole(n, "n", "a whole number of trees, zero or more", least=0)
-        derivations = self._native_grammar("ensemble").derive_samples(as_seed(random_state), n, self._n_workers)
+        grammar = self._native_grammar("ensemble")
+        derivations = grammar.derive_samples(as_seed(random_state), n, self._room, self._n_workers)
         return list(self._tree_maker.trees(derivations))
 
     @within_memory()

@@ -65,7 +65,7 @@ class Rows:
         """Return mean, variance within leaves and noise for each row and output, and the variance between trees."""
         queries, grammar = self._queries(self.positions), self.grammar_for(as_predictor(predictor))
         if predictor == "map":
-            moments = self.leaf.moments(self._as_rows(queries.walk_best(grammar, self.n_workers)))
+            moments = self.leaf.moments(self._as_rows(queries.walk_best(grammar, self.room(), self.n_workers)))
             return moments, np.zeros_like(moments.mean)
         flat = queries.respond(grammar, self.leaf.core, self.room(), self.n_workers)
         mean, between, within, noise = (np.asarray(part).reshape(-1, self.leaf.n_outputs) for part in flat)
@@ -83,7 +83,8 @@ class Rows:
             queries = self._queries(self.positions[rows])
             n = rows.stop - rows.start
             if predictor == "map":
-                parts: list[Any] = [np.arange(1, n + 1), queries.walk_best(grammar, self.n_workers), np.ones(n)]
+                ends_of_walks = queries.walk_best(grammar, self.room(), self.n_workers)
+                parts: list[Any] = [np.arange(1, n + 1), ends_of_walks, np.ones(n)]
             else:
                 parts = list(queries.mixtures(grammar, may_lose / 2, self.room() // 2, self.n_workers))
             ends, statistics, weights = (np.asarray(part) for part in parts)
@@ -97,9 +98,8 @@ class Rows:
 
     def walk_randomly(self, n: int, seed: int) -> tuple[npt.NDArray[np.int64], FloatArray, FloatArray]:
         """Return the leaf of each row in each of n random trees, its statistics, and a uniform random number."""
-        boxes, statistics, uniforms = self._queries(self.positions).walk_randomly(
-            self.grammar_for("ensemble"), seed, n, self.n_workers
-        )
+        queries, grammar = self._queries(self.positions), self.grammar_for("ensemble")
+        boxes, statistics, uniforms = queries.walk_randomly(grammar, seed, n, self.room(), self.n_workers)
         return self.graph.numbers(np.asarray(boxes)), self._as_rows(statistics), np.asarray(uniforms)
 
     def _as_rows(self, statistics: Any) -> FloatArray:

@@ -15,6 +15,7 @@ DATA = {
     "coins": "coins(600)",
     "wide coins": "coins(300, 60)",
     "numbers": "numbers(1000)",
+    "wide numbers": "numbers(200, 300)",
     "very wide": "numbers(60, 5000)",
     "many rows": "numbers(200_000, 3)",
     "many classes": "coins(400)[0], np.arange(400) % 12",
@@ -25,26 +26,29 @@ BUILDS = [
     ("numbers", 100),
     ("numbers", 300),
     ("wide coins", 200),
+    ("wide numbers", 60),
     ("very wide", 50),
     ("many rows", 100),
     ("many classes", 200),
 ]
 
-ALL_BUILDS = f"""
-    for data, max_memory in {BUILDS!r}:
-        X, y = eval({DATA!r}[data])
+ALL_BUILDS = """
+    for data, max_memory in {builds!r}:
+        X, y = eval({data!r}[data])
         cells = classifier(max_depth=1).fit(X, y).posterior_.graph.cells
         point(f"before {{data}} {{max_memory}}")
-        graph = bcart.build_graph(cells, limits=bcart.Limits(max_memory * MB, n_jobs=2))
+        graph = bcart.build_graph(cells, limits=bcart.Limits(max_memory * MB, n_jobs={n_jobs}))
         point(f"{{data}} {{max_memory}}")
         del graph
 """
 
 
+@pytest.mark.parametrize("n_jobs", [2, 16])
 @pytest.mark.parametrize(("data", "max_memory"), BUILDS)
-def test_a_build_holds_its_memory(watch, data, max_memory):
+def test_a_build_holds_its_memory(watch, data, max_memory, n_jobs):
     name = f"{data} {max_memory}"
-    assert_held(watch(ALL_BUILDS), max_memory, name, f"before {name}")
+    report = watch(ALL_BUILDS.format(builds=BUILDS, data=DATA, n_jobs=n_jobs))
+    assert_held(report, max_memory, name, f"before {name}")
 
 
 @pytest.mark.parametrize("data", ["coins", "numbers", "many rows"])
@@ -117,16 +121,42 @@ def test_every_phase_holds_the_memory_of_its_model(watch, tmp_path_factory, name
     assert_held(report, max_memory, phase)
 
 
-def test_many_rows_that_meet_many_boxes_of_a_fold_hold_its_memory(watch):
-    report = watch("""
-        X = coins(300, 16)[0]
-        y = np.random.default_rng(1).integers(0, 2, 300)
-        cells = classifier(max_depth=1).fit(X, y).posterior_.graph.cells
-        rows = coins(2000, 16, seed=2)[0]
-        point("base")
-        graph = bcart.build_graph(cells, bcart.Family(4), bcart.Limits(8 * MB, n_jobs=2), folding="always")
-        posterior = bcart.Posterior(graph, prior=bcart.LeafCountPrior(0.0), n_jobs=2)
-        posterior.predict_proba(rows)
-        point("end")
-    """)
-    assert_held(report, 8, "end")
+FOLDED = {
+    "coins": ("coins(300, 16)", 4, 8),
+    "numbers": ("numbers(1000, 5)", 3, 8),
+    "many splits": ("numbers(500, 30)", 2, 20),
+}
+FOLDED_PHASES = {
+    "predictions": "posterior.predict_proba(rows)",
+    "samples": "posterior.sample(300, 0)",
+    "paths": "posterior.sample_paths(rows[:40], 10, 0)",
+    "predictions of the best tree": "posterior.predict(rows, 'map')",
+}
+
+ALL_FOLDED_PHASES = """
+    X = {data}[0]
+    y = np.random.default_rng(1).integers(0, 2, len(X))
+    cells = classifier(max_depth=1).fit(X, y).posterior_.graph.cells
+    rows = np.random.default_rng(2).permuted(np.tile(X, (4, 1)), axis=0)[:400]
+    point("base")
+    limits = bcart.Limits({max_memory} * MB, n_jobs={n_jobs})
+    graph = bcart.build_graph(cells, bcart.Family({max_depth}), limits, folding="always")
+    posterior = bcart.Posterior(graph, prior=bcart.LeafCountPrior(0.0), n_jobs={n_jobs})
+    for name, phase in {phases!r}.items():
+        point("before " + name)
+        eval(phase)
+        point(name)
+"""
+
+
+@pytest.mark.parametrize("n_jobs", [2, 16])
+@pytest.mark.parametrize("phase", FOLDED_PHASES)
+@pytest.mark.parametrize("name", FOLDED)
+def test_boxes_that_are_unfolded_hold_the_memory_of_their_graph(watch, name, phase, n_jobs):
+    data, max_depth, max_memory = FOLDED[name]
+    report = watch(
+        ALL_FOLDED_PHASES.format(
+            data=data, max_depth=max_depth, max_memory=max_memory, n_jobs=n_jobs, phases=FOLDED_PHASES
+        )
+    )
+    assert_held(report, max_memory, phase)

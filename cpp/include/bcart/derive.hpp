@@ -34,9 +34,11 @@ std::size_t best_rule(const Grammar& grammar, std::size_t box, std::size_t depth
 // Takes each rule with its probability: values come from sweep<LogSum>.
 std::size_t random_rule(const Grammar& grammar, std::size_t box, std::size_t depth, Random& random);
 
-Derivations derive_best(const Grammar& grammar);
+// Of boxes in a fold that are opened on the way, those are kept for which there is room in max_bytes; as below.
+Derivations derive_best(const Grammar& grammar, std::size_t max_bytes);
 
 // The first n trees of the infinite sequence that belongs to the seed.
-Derivations derive_samples(const Grammar& grammar, std::uint64_t seed, std::size_t n, Workers& workers);
+Derivations derive_samples(const Grammar& grammar, std::uint64_t seed, std::size_t n, std::size_t max_bytes,
+                           Workers& workers);
 
 }  // namespace bcart

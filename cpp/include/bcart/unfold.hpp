@@ -119,11 +119,19 @@ class Spot {
   BoxId id_ = 0;
 };
 
-// Keeps what it has unfolded, up to 64 megabytes in all threads together; one a thread.
+// How the bytes that may be taken by unfolded boxes are shared out.
+struct UnfoldingRoom {
+  UnfoldingRoom(const Grammar& whole, std::size_t max_bytes, std::size_t n_workers);
+
+  std::size_t n_at_once;    // workers, one at least
+  std::size_t n_bytes = 0;  // that each may keep of boxes that it does not need at the moment
+};
+
+// Keeps what it has unfolded, as far as there is room; one a thread.
 template <class Addition>
 class Unfolder {
  public:
-  explicit Unfolder(std::size_t n_threads) : max_bytes_(kMaxBytes / n_threads) {}
+  explicit Unfolder(const UnfoldingRoom& room) : max_bytes_(room.n_bytes) {}
 
   std::shared_ptr<const Unfolded> at(const Spot<Addition>& spot) {
     const std::pair key(spot.unfolded_.get(), spot.box_);
@@ -139,8 +147,6 @@ class Unfolder {
   }
 
  private:
-  static constexpr std::size_t kMaxBytes = std::size_t{1} << 26;
-
   using Key = std::pair<const Unfolded*, std::size_t>;  // none for the whole graph
   struct Hash {
     std::size_t operator()(const Key& key) const {

@@ -18,12 +18,13 @@ struct Walks {
   Array<double> uniforms;    // for random walks: a random number to draw the target with
 };
 
-// In the most probable tree; the grammar's values come from sweep<Maximum>.
-Walks walk_best(const Grammar& grammar, const Queries& queries, Workers& workers);
+// In the most probable tree; the grammar's values come from sweep<Maximum>. As many boxes of a fold are opened at once
+// as there is room for in max_bytes.
+Walks walk_best(const Grammar& grammar, const Queries& queries, std::size_t max_bytes, Workers& workers);
 
 // In each of n random trees, query after query: the first n walks of the infinite sequence that belongs to the seed and
 // the query's place.
 Walks walk_randomly(const Grammar& grammar, const Queries& queries, std::uint64_t seed, std::size_t n,
-                    Workers& workers);
+                    std::size_t max_bytes, Workers& workers);
 
 }  // namespace bcart

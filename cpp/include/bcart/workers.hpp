@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <exception>
 #include <functional>
+#include <limits>
 #include <mutex>
 #include <thread>
 #include <vector>
@@ -40,16 +41,23 @@ class Workers {
 
   std::size_t size() const { return threads_.size() + 1; }
 
+  // Ends threads until at most so many workers are left, the calling thread being one of them.
+  void keep(std::size_t n_workers);
+
   // Calls task(chunk, worker) once for each chunk below n_chunks and returns when all are done. The first exception,
   // of a task or of the monitor, ends the run early and is thrown again here.
   void run(std::size_t n_chunks, const Task& task);
+
+  // The same with no more than so many chunks at work at once.
+  void run_few(std::size_t n_at_once, std::size_t n_chunks, const Task& task);
 
   // Calls task(worker) once on each worker, for work that goes on with what the worker has done before.
   void run_each(const std::function<void(std::size_t worker)>& task);
 
   // Calls task(begin, end, worker) for consecutive ranges of [begin, end), in parallel if that is worth it.
   void run_ranges(std::size_t begin, std::size_t end, std::size_t grain,
-                  const std::function<void(std::size_t, std::size_t, std::size_t)>& task);
+                  const std::function<void(std::size_t, std::size_t, std::size_t)>& task,
+                  std::size_t n_at_once = std::numeric_limits<std::size_t>::max());
 
   // For the calling thread: asks the monitor and looks at the deadline, if the last time was long enough ago.
   void watch();
@@ -62,6 +70,7 @@ class Workers {
 
  private:
   void start(std::size_t n_chunks, const Task& task, bool is_shared);
+  void wake_all();
   void live(std::size_t worker);
   void take_chunks(std::size_t worker);
   void fail(std::exception_ptr error);
@@ -77,7 +86,7 @@ class Workers {
   std::atomic<std::uint32_t> generation_{0};
   std::atomic<std::size_t> n_ready_{0};  // threads that have begun to live
   std::atomic<std::size_t> n_busy_{0};
-  std::atomic<bool> is_ending_{false};
+  std::atomic<std::size_t> n_wanted_;  // workers; the others end
   std::atomic<bool> has_failed_{false};
   std::mutex error_mutex_;
   std::exception_ptr error_;
