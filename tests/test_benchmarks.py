@@ -27,6 +27,8 @@ def load(path: str) -> ModuleType:
     return module
 
 
+jobs = load("peers/jobs.py")
+models = load("peers/models.py")
 scoring = load("peers/scoring.py")
 readme = load("readme.py")
 cases = load("machine/cases.py")
@@ -74,6 +76,16 @@ def test_coverage_counts_the_targets_within():
 
 def test_standard_error_is_that_of_the_mean():
     assert scoring.mean_and_error([1.0, 3.0]) == pytest.approx((2.0, 1.0))
+
+
+@pytest.mark.filterwarnings("ignore:.*use of fork:DeprecationWarning")
+def test_a_job_that_fails_or_ends_its_process_harms_no_other(capfd):
+    def work(n: int) -> float:
+        return 1 / n if n < 3 else os._exit(n)
+
+    failed = [jobs.Failed("raised ZeroDivisionError"), jobs.Failed("ended the process")]
+    assert list(jobs.side_by_side(work, [(1,), (0,), (3,), (2,)])) == [1, *failed, 0.5]
+    assert "ZeroDivisionError: division by zero" in capfd.readouterr().err
 
 
 def test_a_section_of_a_page_is_replaced_and_nothing_else(tmp_path):
