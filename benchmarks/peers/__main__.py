@@ -77,6 +77,7 @@ def describe_row(model: Model, table: Table, n_folds: int, note: str) -> Row:
 
 def judge(model: Model, table: Table, n_folds: int) -> Row:
     """Return the scores of a model on a table: mean and standard error over the folds."""
+    model.prepare()
     judge_fold = judge_numbers if table.is_regression else judge_classes
     folds, held_out, notes = [], [], Counter()
     for train, test in table.folds(n_folds):

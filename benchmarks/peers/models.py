@@ -7,6 +7,7 @@ and `interval(X)`; all have `n_leaves()` after `fit`, and `note`, which is what 
 from __future__ import annotations
 
 import warnings
+from importlib import import_module
 from importlib.util import find_spec
 
 import numpy as np
@@ -32,6 +33,11 @@ class Model:
 
     package = "scikit-learn"
     note = ""
+
+    def prepare(self) -> None:
+        """Import the package, so that no fit waits for it."""
+        if self.package in MODULES:
+            import_module(MODULES[self.package])
 
 
 # -- scikit-learn ------------------------------------------------------------------------------------------------------
