@@ -1,4 +1,4 @@
-"""The parts of the benchmarks that need neither peers nor data."""
+"""The parts of the benchmarks that need no data; those that need a peer are left out where it is not installed."""
 
 from __future__ import annotations
 
@@ -102,6 +102,57 @@ def test_every_case_has_a_name_and_a_question_of_its_own():
     questions = {(case.source, case.max_bins, case.max_depth, case.memory) for case in named.values()}
     assert len(questions) == len(named)
     assert {"iris", "xor-1000", "bins-50", "features-8", "rows-3000", "zoo-1-4"} <= set(named)
+
+
+# -- peers -------------------------------------------------------------------------------------------------------------
+
+
+def needs(*packages: str) -> pytest.MarkDecorator:
+    absent = [package for package in packages if package in models.missing_packages()]
+    return pytest.mark.skipif(bool(absent), reason=f"not installed: {', '.join(absent)}")
+
+
+ignore_distutils = pytest.mark.filterwarnings("ignore:The distutils package is deprecated")  # which pydl8.5 imports
+
+
+def noisy_classes() -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(0)
+    X = rng.random((200, 3))
+    return X, (X[:, 0] > 0.5).astype(int) + ((X[:, 1] > 0.4) ^ (rng.random(200) < 0.2))
+
+
+@ignore_distutils
+@needs("pydl8.5")
+def test_probabilities_of_dl85_are_the_frequencies_of_classes_in_a_leaf():
+    X, y = noisy_classes()
+    model = models.Dl85()
+    model.fit(X, y)
+    codes, proba, leaves = model.encode(X), np.full((len(y), 3), np.nan), 0
+    below = [(model.tree.tree_, np.arange(len(y)))]
+    while below:
+        node, rows = below.pop()
+        if "feat" in node:
+            is_left = codes[rows, node["feat"]] == 1
+            below += [(node["left"], rows[is_left]), (node["right"], rows[~is_left])]
+        else:
+            proba[rows] = np.bincount(y[rows], minlength=3) / len(rows)
+            leaves += 1
+    np.testing.assert_allclose(model.proba(X), proba)
+    assert model.n_leaves() == leaves
+    assert model.note == ""
+
+
+@ignore_distutils
+@needs("pydl8.5", "pystreed")
+def test_dl85_and_streed_find_trees_of_the_same_error():
+    from pystreed import STreeDClassifier
+
+    X, y = noisy_classes()
+    model = models.Dl85()
+    model.fit(X, y)
+    codes = model.encode(X)
+    best = STreeDClassifier(max_depth=models.DL85_DEPTH).fit(codes, y)
+    assert model.tree.error_ == np.sum(best.predict(codes) != y)
 
 
 # -- without data ------------------------------------------------------------------------------------------------------

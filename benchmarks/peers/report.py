@@ -13,7 +13,7 @@ from benchmarks.readme import markdown, replace_section
 
 Row = dict[str, object]
 TEXTS = ("table", "task", "model", "package", "note")
-PACKAGES = ("bcart", "scikit-learn", "pystreed", "gosdt", "stochtree", "numpy")
+PACKAGES = ("bcart", "scikit-learn", "pystreed", "pydl8.5", "gosdt", "stochtree", "numpy")
 SCORES = {  # of a task: heading, form, whether less is better
     "classes": {
         "log_loss": ("Log-loss", ".3f", True),
