@@ -74,7 +74,9 @@ bench: $(VENV)/.installed
 	$(BIN)/python -m benchmarks.machine
 	$(BIN)/python benchmarks/regression_defaults.py
 
+# DL8.5 comes as source, whose build needs packages of its own; ours is built with those that are there.
 peers: $(VENV)/.installed
+	$(PIP_INSTALL) --prefer-binary "pydl8.5>=0.1.8; python_version < '3.14'"
 	$(PIP_INSTALL) --no-build-isolation -C build-dir=build/core -e ".[bench]"
 	$(BIN)/python -m benchmarks.peers
 

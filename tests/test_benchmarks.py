@@ -1,4 +1,4 @@
-"""The parts of the benchmarks that need neither peers nor data."""
+"""The parts of the benchmarks that need no data; those that need a peer are left out where it is not installed."""
 
 from __future__ import annotations
 
@@ -27,6 +27,8 @@ def load(path: str) -> ModuleType:
     return module
 
 
+jobs = load("peers/jobs.py")
+models = load("peers/models.py")
 scoring = load("peers/scoring.py")
 readme = load("readme.py")
 cases = load("machine/cases.py")
@@ -76,6 +78,16 @@ def test_standard_error_is_that_of_the_mean():
     assert scoring.mean_and_error([1.0, 3.0]) == pytest.approx((2.0, 1.0))
 
 
+@pytest.mark.filterwarnings("ignore:.*use of fork:DeprecationWarning")
+def test_a_job_that_fails_or_ends_its_process_harms_no_other(capfd):
+    def work(n: int) -> float:
+        return 1 / n if n < 3 else os._exit(n)
+
+    failed = [jobs.Failed("raised ZeroDivisionError"), jobs.Failed("ended the process")]
+    assert list(jobs.side_by_side(work, [(1,), (0,), (3,), (2,)])) == [1, *failed, 0.5]
+    assert "ZeroDivisionError: division by zero" in capfd.readouterr().err
+
+
 def test_a_section_of_a_page_is_replaced_and_nothing_else(tmp_path):
     page = tmp_path / "README.md"
     page.write_text("before\n<!-- x: begin -->\nold\n<!-- x: end -->\nafter\n")
@@ -90,6 +102,57 @@ def test_every_case_has_a_name_and_a_question_of_its_own():
     questions = {(case.source, case.max_bins, case.max_depth, case.memory) for case in named.values()}
     assert len(questions) == len(named)
     assert {"iris", "xor-1000", "bins-50", "features-8", "rows-3000", "zoo-1-4"} <= set(named)
+
+
+# -- peers -------------------------------------------------------------------------------------------------------------
+
+
+def needs(*packages: str) -> pytest.MarkDecorator:
+    absent = [package for package in packages if package in models.missing_packages()]
+    return pytest.mark.skipif(bool(absent), reason=f"not installed: {', '.join(absent)}")
+
+
+ignore_distutils = pytest.mark.filterwarnings("ignore:The distutils package is deprecated")  # which pydl8.5 imports
+
+
+def noisy_classes() -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(0)
+    X = rng.random((200, 3))
+    return X, (X[:, 0] > 0.5).astype(int) + ((X[:, 1] > 0.4) ^ (rng.random(200) < 0.2))
+
+
+@ignore_distutils
+@needs("pydl8.5")
+def test_probabilities_of_dl85_are_the_frequencies_of_classes_in_a_leaf():
+    X, y = noisy_classes()
+    model = models.Dl85()
+    model.fit(X, y)
+    codes, proba, leaves = model.encode(X), np.full((len(y), 3), np.nan), 0
+    below = [(model.tree.tree_, np.arange(len(y)))]
+    while below:
+        node, rows = below.pop()
+        if "feat" in node:
+            is_left = codes[rows, node["feat"]] == 1
+            below += [(node["left"], rows[is_left]), (node["right"], rows[~is_left])]
+        else:
+            proba[rows] = np.bincount(y[rows], minlength=3) / len(rows)
+            leaves += 1
+    np.testing.assert_allclose(model.proba(X), proba)
+    assert model.n_leaves() == leaves
+    assert model.note == ""
+
+
+@ignore_distutils
+@needs("pydl8.5", "pystreed")
+def test_dl85_and_streed_find_trees_of_the_same_error():
+    from pystreed import STreeDClassifier
+
+    X, y = noisy_classes()
+    model = models.Dl85()
+    model.fit(X, y)
+    codes = model.encode(X)
+    best = STreeDClassifier(max_depth=models.DL85_DEPTH).fit(codes, y)
+    assert model.tree.error_ == np.sum(best.predict(codes) != y)
 
 
 # -- without data ------------------------------------------------------------------------------------------------------

@@ -21,7 +21,7 @@ import numpy as np
 
 from benchmarks.peers import report, scoring
 from benchmarks.peers.data import CLASSIFICATION, QUICK, REGRESSION, Table, load
-from benchmarks.peers.jobs import Ended, side_by_side
+from benchmarks.peers.jobs import Failed, side_by_side
 from benchmarks.peers.models import Model, missing_packages, models_for
 
 RESULTS = Path(__file__).parents[1] / "results" / "peers.csv"
@@ -45,8 +45,10 @@ def main() -> None:
     ]
     rows: list[Row] = []
     for job, row in zip(jobs, side_by_side(judge, jobs), strict=True):
-        rows.append(describe_row(*job, "ended the process") if row is Ended else row)
+        rows.append(describe_row(*job, row.why) if isinstance(row, Failed) else row)
         print(report.line(rows[-1]), flush=True)
+        if isinstance(row, Failed) and job[0].package == "bcart":
+            raise SystemExit("nothing is reported, since what failed is ours")
         if is_kept:
             write_rows(rows)
     if is_kept:
@@ -75,6 +77,7 @@ def describe_row(model: Model, table: Table, n_folds: int, note: str) -> Row:
 
 def judge(model: Model, table: Table, n_folds: int) -> Row:
     """Return the scores of a model on a table: mean and standard error over the folds."""
+    model.prepare()
     judge_fold = judge_numbers if table.is_regression else judge_classes
     folds, held_out, notes = [], [], Counter()
     for train, test in table.folds(n_folds):

@@ -1,19 +1,24 @@
-"""Jobs side by side, each in a process of its own, where it does no harm: some peers end theirs if time is over."""
+"""Jobs side by side, each in a process of its own: one that fails or ends its process harms no other."""
 
 from __future__ import annotations
 
 import multiprocessing
 import os
+import traceback
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from multiprocessing import connection
 from typing import Any
 
 FORK = multiprocessing.get_context("fork")
 
 
-class Ended:
-    """Stands for the answer of a job whose process ended without one."""
+@dataclass(frozen=True)
+class Failed:
+    """Stands for the answer of a job that gave none."""
+
+    why: str
 
 
 class Job:
@@ -26,22 +31,21 @@ class Job:
         sender.close()
 
     def answer(self) -> Any:
-        """Return what it gave, or raise what it raised."""
+        """Return what it gave, or that it failed."""
         try:
-            answer = self.answers.recv()
+            return self.answers.recv()
         except EOFError:
-            return Ended
-        if isinstance(answer, Exception):
-            raise answer
-        return answer
+            return Failed("ended the process")
 
 
 def send_answer(sender: connection.Connection, work: Callable[..., Any], given: tuple[Any, ...]) -> None:
     """Work, in the process of the job."""
     try:
-        sender.send(work(*given))
+        answer = work(*given)
     except Exception as error:
-        sender.send(error)
+        traceback.print_exc()
+        answer = Failed(f"raised {type(error).__name__}")
+    sender.send(answer)
 
 
 def side_by_side(work: Callable[..., Any], jobs: Iterable[tuple[Any, ...]]) -> Iterator[Any]:

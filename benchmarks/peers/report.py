@@ -13,7 +13,7 @@ from benchmarks.readme import markdown, replace_section
 
 Row = dict[str, object]
 TEXTS = ("table", "task", "model", "package", "note")
-PACKAGES = ("bcart", "scikit-learn", "pystreed", "gosdt", "stochtree", "numpy")
+PACKAGES = ("bcart", "scikit-learn", "pystreed", "pydl8.5", "gosdt", "stochtree", "numpy")
 SCORES = {  # of a task: heading, form, whether less is better
     "classes": {
         "log_loss": ("Log-loss", ".3f", True),
@@ -55,7 +55,8 @@ def write(rows: list[Row]) -> None:
     parts = [versions(rows)]
     for task, title in TITLES.items():
         here = [row for row in rows if row["task"] == task]
-        parts += [f"### {title}, over all real tables", summary([row for row in real if row["task"] == task], task)]
+        averaged = [row for row in real if row["task"] == task]
+        parts += [f"### {title}, over all real tables{exceptions(averaged)}", summary(averaged, task)]
         parts += [f"### {title}, table by table", depths(here)]
         parts += [f"{heading}:\n\n{matrix(here, task, name)}" for name, (heading, _, _) in SCORES[task].items()]
     replace_section("peers", "\n\n".join(parts))
@@ -83,10 +84,21 @@ def names(rows: list[Row], key: str) -> list[str]:
     return list(dict.fromkeys(str(row[key]) for row in rows))
 
 
+def cut_short(rows: list[Row]) -> list[str]:
+    """Return the tables that not all models finished."""
+    return names([row for row in rows if "fit" not in row], "table")
+
+
+def exceptions(rows: list[Row]) -> str:
+    """Say which tables are not averaged."""
+    tables = cut_short(rows)
+    return f" but {', '.join(tables)}, which not all models finished" if tables else ""
+
+
 def summary(rows: list[Row], task: str) -> str:
     """Return one line a model: scores are means over the tables that all finished, sizes and times geometric means."""
-    cut_short = {row["table"] for row in rows if "fit" not in row}
-    rows = [row for row in rows if row["table"] not in cut_short]
+    left_out = cut_short(rows)
+    rows = [row for row in rows if row["table"] not in left_out]
     lines = [["model", *(heading for heading, _, _ in SCORES[task].values())]]
     for model in names(rows, "model"):
         mine = [row for row in rows if row["model"] == model]
