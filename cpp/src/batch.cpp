@@ -103,10 +103,10 @@ bool Batch::try_to_explore() {
 void Batch::explore(Chunk& chunk, std::size_t worker) {
   Tools& tools = tools_[worker];
   if (!tools.finder) tools.finder.emplace(rules_);
-  if (tools.n_chunks == tools.found.size()) tools.found.emplace_back();
+  if (tools.n_chunks == tools.findings.size()) tools.findings.emplace_back();
   chunk.worker = worker;
-  chunk.found = &tools.found[tools.n_chunks++];
-  tools.splits.clear();
+  chunk.found = &tools.findings[tools.n_chunks++];
+  tools.splits.resize(0);
   tools.n_found = 0;
   tools.beyond_home.clear();
   std::vector<std::uint32_t>& n_splits = chunk.found->n_splits;
@@ -126,25 +126,26 @@ void Batch::explore(Chunk& chunk, std::size_t worker) {
 
 void Batch::ask_for(Tools& tools, std::size_t first_split) {
   tools.sought.resize(2 * tools.splits.size());
+  tools.found.resize(2 * tools.splits.size());
   Sought* sought = tools.sought.data() + 2 * first_split;
-  for (const Split& split : std::span(tools.splits).subspan(first_split)) {
+  for (const Split* split = tools.splits.data() + first_split; split != tools.splits.end(); ++split) {
     for (const std::size_t side : {0, 1}) {
-      const TableKey key(split.keys[side]);
-      const std::uint32_t shard = shard_of(split.n_cells[side], key.high);
+      const TableKey key(split->keys[side]);
+      const std::uint32_t shard = shard_of(split->n_cells[side], key.high);
       TableBucket* bucket = table_[shard].home(key);
       __builtin_prefetch(bucket);
-      *sought++ = {key, shard, 0, bucket, nullptr};
+      *sought++ = {key, shard, bucket};
     }
   }
 }
 
 void Batch::look_up(const Chunk& chunk, Tools& tools, std::size_t n_children) {
-  Sought* sought = tools.sought.data();
+  const Sought* sought = tools.sought.data();
+  Found* found = tools.found.data();
   for (std::size_t i = tools.n_found; i < n_children; ++i) {
     TableSlot* slot = sought[i].bucket->find_or_claim(sought[i].key, chunk.claim(i));
     if (slot != nullptr) {
-      sought[i].slot = slot;
-      sought[i].id = slot->id();
+      found[i] = {slot, slot->id()};
     } else {
       __builtin_prefetch(table_[sought[i].shard].after(sought[i].bucket));
       tools.beyond_home.push_back(static_cast<std::uint32_t>(i));
@@ -156,34 +157,35 @@ void Batch::look_up(const Chunk& chunk, Tools& tools, std::size_t n_children) {
 // False if a shard is full.
 bool Batch::look_beyond_home(const Chunk& chunk, Tools& tools) {
   for (const std::uint32_t i : tools.beyond_home) {
-    Sought& sought = tools.sought[i];
-    sought.slot = table_[sought.shard].find_or_claim(sought.key, chunk.claim(i));
-    if (sought.slot == nullptr) {
+    const Sought& sought = tools.sought[i];
+    TableSlot* slot = table_[sought.shard].find_or_claim(sought.key, chunk.claim(i));
+    if (slot == nullptr) {
       tools.full_shards.push_back(sought.shard);
       return false;
     }
-    sought.id = sought.slot->id();
+    tools.found[i] = {slot, slot->id()};
   }
   return true;
 }
 
-void Batch::keep(const Tools& tools, Findings& found) const {
+void Batch::keep(const Tools& tools, Findings& findings) {
   const std::size_t n_splits = tools.splits.size();
-  found.tests.resize(n_splits);
-  for (Array<BoxId>& children : found.children) children.resize(n_splits);
-  found.sights.clear();
+  findings.tests.resize(n_splits);
+  for (Array<BoxId>& children : findings.children) children.resize(n_splits);
+  findings.sights.clear();
   std::uint32_t box = 0;
-  std::size_t box_end = found.n_splits[0];
+  std::size_t box_end = findings.n_splits[0];
   for (std::size_t i = 0; i < n_splits; ++i) {
     const Split& split = tools.splits[i];
-    while (box_end <= i) box_end += found.n_splits[++box];
-    found.tests[i] = numbers_.number(split.test);
+    while (box_end <= i) box_end += findings.n_splits[++box];
+    findings.tests[i] = split.test;
     for (const std::size_t side : {0, 1}) {
-      const Sought& sought = tools.sought[2 * i + side];
-      found.children[side][i] = sought.id;
-      if ((sought.id & kClaim) == 0) continue;
-      found.sights.push_back(
-          {sought.slot, split.mask, box, static_cast<std::uint32_t>(2 * i + side), split.n_cells[side], sought.shard});
+      const std::size_t child = 2 * i + side;
+      const auto [slot, id] = tools.found[child];
+      findings.children[side][i] = id;
+      if ((id & kClaim) == 0) continue;
+      findings.sights.push_back(
+          {slot, split.mask, box, static_cast<std::uint32_t>(child), split.n_cells[side], tools.sought[child].shard});
     }
   }
 }

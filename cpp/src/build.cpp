@@ -40,20 +40,14 @@ struct BytesExceeded : std::exception {};
 class Builder {
  public:
   Builder(const Cells& cells, const Family& family, const BuildLimits& limits, Workers& workers, Progress& progress)
-      : cells_(cells),
-        family_(family),
-        rules_(cells, family),
-        numbers_(cells.n_bins, cells.kinds),
-        limits_(limits),
-        workers_(workers),
-        progress_(progress) {
+      : cells_(cells), family_(family), rules_(cells, family), limits_(limits), workers_(workers), progress_(progress) {
     workers.keep(n_affordable_workers());
-    batch_.emplace(rules_, numbers_, workers);
+    batch_.emplace(rules_, workers);
     for (std::size_t i = 0; i < workers.size(); ++i) scratch_.emplace_back(cells.n_cells + 1);
     graph_.n_bins = cells.n_bins;
     graph_.kinds = cells.kinds;
     graph_.n_statistics = cells.n_statistics;
-    graph_.tests = TestArray(numbers_.size());
+    graph_.tests = TestArray(rules_.numbers().size());
   }
 
   Graph build() {
@@ -117,7 +111,6 @@ class Builder {
   const Cells& cells_;
   const Family& family_;
   SplitRules rules_;
-  TestNumbers numbers_;
   BuildLimits limits_;
   Workers& workers_;
   Progress& progress_;
@@ -361,7 +354,7 @@ void Builder::number_new_boxes(const Chunk& chunk, std::size_t worker) {
     sight.slot->set_id(static_cast<BoxId>(id));
     graph_.n_cells[id] = sight.n_cells;
     Cell* place = keeps_cells_ ? block.cells.data() + first_cell : scratch;
-    chunk.write_cells(sight, cells_, numbers_, scratch, place);
+    chunk.write_cells(sight, cells_, rules_.numbers(), scratch, place);
     cells_.add_up({place, sight.n_cells}, graph_.statistics.data() + id * cells_.n_statistics);
     if (keeps_cells_) {
       first_cell += sight.n_cells;

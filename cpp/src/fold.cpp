@@ -30,7 +30,6 @@ Fold::Fold(const Graph& graph, const Cells& cells, const Family& family)
       cells_(cells),
       family_(family),
       rules_(cells_, family_),
-      numbers_(cells.n_bins, cells.kinds),
       is_exact_(are_whole({cells.statistics, cells.n_cells * cells.n_statistics}) &&
                 are_whole({cells.weights, cells.n_cells})),
       parents_(graph.n_boxes()) {
@@ -56,7 +55,7 @@ void Fold::find_cells(std::size_t box, std::vector<Cell>& found) const {
   for (; !way.empty(); way.pop_back()) {
     std::size_t split = graph_.first_split[parent];
     while (graph_.left[split] != way.back() && graph_.right[split] != way.back()) ++split;
-    const Test test = numbers_.test(graph_.tests[split]);
+    const Test test = rules_.numbers().test(graph_.tests[split]);
     const bool is_left = graph_.left[split] == way.back();
     std::erase_if(found, [&](Cell cell) { return test.is_left(cells_.row(cell)[test.feature]) != is_left; });
     parent = way.back();

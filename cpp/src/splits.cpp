@@ -56,7 +56,10 @@ void set_bits(std::uint64_t* words, std::size_t begin, std::size_t end) {
 }  // namespace
 
 SplitRules::SplitRules(const Cells& cells, const Family& family)
-    : cells_(cells), family_(family), fingerprints_(cell_fingerprints(cells.n_cells)) {
+    : cells_(cells),
+      family_(family),
+      numbers_(cells.n_bins, cells.kinds),
+      fingerprints_(cell_fingerprints(cells.n_cells)) {
   first_bin_.push_back(0);
   for (const std::size_t n_bins : cells.n_bins) first_bin_.push_back(first_bin_.back() + n_bins);
   first_cut_.resize(cells.n_features);
@@ -69,6 +72,7 @@ SplitRules::SplitRules(const Cells& cells, const Family& family)
   write_answers();
   const double* lightest = std::min_element(cells.weights, cells.weights + cells.n_cells);
   checks_leaf_weight_ = cells.n_cells > 0 && !is_enough(*lightest, family.min_samples_leaf);
+  checks_box_weight_ = cells.n_cells > 0 && !is_enough(2 * *lightest, family.min_samples_split);
 }
 
 // A feature of which every cut divides the cells as a cut of features before it does, such as a copy or the complement
@@ -125,7 +129,9 @@ void SplitRules::list_cuts(std::size_t feature) {
 void SplitRules::add_cuts(std::size_t feature, Form form, std::uint32_t first, std::uint32_t begin, std::uint32_t end) {
   const std::size_t block_end = n_cuts() + (begin < end ? end - begin : 0);
   for (std::uint32_t last = begin; last < end; ++last) {
-    cuts_.push_back({static_cast<std::uint32_t>(feature), form, first, last, block_end});
+    const bool has_gap = form != Form::equals && form != Form::is_missing;
+    const Test test{static_cast<std::uint32_t>(feature), form, last, has_gap ? last + 1 : last};
+    cuts_.push_back({test.feature, form, first, last, block_end, numbers_.number(test)});
   }
 }
 
@@ -153,23 +159,21 @@ SplitFinder::SplitFinder(const SplitRules& rules)
       seen_(rules.n_cuts()),
       seen_masks_(rules.n_cuts()),
       masks_(rules.n_words_ * 64),
+      tiny_masks_(rules.n_words_ * 64),
       found_cuts_(rules.n_cuts() + 1),
       sums_(kMaxMaskCells / 4 * 16),
       weights_(kMaxMaskCells / 4 * 16),
       bins_(rules.first_bin_.back()) {}
 
-void SplitFinder::find(std::span<const Cell> box, std::vector<Split>& splits) {
+void SplitFinder::find(std::span<const Cell> box, Array<Split>& splits) {
   box.size() <= kMaxMaskCells ? find_by_masks(box, splits) : find_by_bins(box, splits);
 }
 
-bool SplitFinder::is_splittable(std::span<const Cell> box) {
-  total_ = {};
+bool SplitFinder::is_heavy_enough(std::span<const Cell> box) const {
+  if (!rules_.checks_box_weight_) return true;
   double weight = 0;
-  for (const Cell cell : box) {
-    total_ += rules_.fingerprints_[cell];
-    weight += rules_.cells_.weights[cell];
-  }
-  return box.size() > 1 && is_enough(weight, rules_.family_.min_samples_split);
+  for (const Cell cell : box) weight += rules_.cells_.weights[cell];
+  return is_enough(weight, rules_.family_.min_samples_split);
 }
 
 // Both sides are sums of their own: a difference from the total would lose a light side next to a heavy one.
@@ -178,72 +182,48 @@ bool SplitFinder::is_allowed(double left_weight, double right_weight) const {
   return is_enough(left_weight, minimum) && is_enough(right_weight, minimum);
 }
 
-// Cell i of the box becomes bit i of masks_[cut].
-void SplitFinder::transpose_answers(std::span<const Cell> box) {
+bool SplitFinder::is_allowed(std::uint64_t mask, std::size_t n_cells) const {
+  return is_allowed(sum_over(mask, n_cells, weights_), sum_over(all_cells(n_cells) ^ mask, n_cells, weights_));
+}
+
+// The answers of up to eight cells to eight cuts: bit i of byte k is that of cell i to the k-th of them.
+std::uint64_t SplitFinder::answers_of_eight(std::span<const Cell> cells, std::size_t byte) const {
+  const std::uint64_t* const answers = rules_.answers_.data() + byte / 8;
+  std::uint64_t block = 0;
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    block |= (answers[cells[i] * rules_.n_words_] >> byte % 8 * 8 & 0xff) << 8 * i;
+  }
+  return transpose_bits(block);
+}
+
+// Cell i of the box becomes bit i of masks[cut].
+void SplitFinder::transpose_answers(std::span<const Cell> box, std::uint8_t* masks) const {
+  for (std::size_t byte = 0; 8 * byte < rules_.n_cuts(); ++byte) {
+    const std::uint64_t block = answers_of_eight(box, byte);
+    for (std::size_t k = 0; k < 8; ++k) masks[8 * byte + k] = static_cast<std::uint8_t>(block >> 8 * k);
+  }
+}
+
+void SplitFinder::transpose_answers(std::span<const Cell> box, std::uint64_t* masks) const {
   for (std::size_t group = 0; 8 * group < box.size(); ++group) {
-    const std::size_t n_rows = std::min<std::size_t>(8, box.size() - 8 * group);
-    for (std::size_t word = 0; word < rules_.n_words_; ++word) {
-      std::uint64_t rows[8] = {};
-      for (std::size_t i = 0; i < n_rows; ++i) rows[i] = rules_.answers_[box[8 * group + i] * rules_.n_words_ + word];
-      const std::size_t n_bytes = std::min<std::size_t>(8, (rules_.n_cuts() - 64 * word + 7) / 8);
-      for (std::size_t byte = 0; byte < n_bytes; ++byte) {
-        std::uint64_t block = 0;
-        for (std::size_t i = 0; i < 8; ++i) block |= (rows[i] >> 8 * byte & 0xff) << 8 * i;
-        block = transpose_bits(block);
-        std::uint64_t* masks = &masks_[64 * word + 8 * byte];
-        for (std::size_t j = 0; j < 8; ++j) {
-          const std::uint64_t bits = (block >> 8 * j & 0xff) << 8 * group;
-          masks[j] = group == 0 ? bits : masks[j] | bits;
-        }
+    const std::span<const Cell> eight = box.subspan(8 * group, std::min<std::size_t>(8, box.size() - 8 * group));
+    for (std::size_t byte = 0; 8 * byte < rules_.n_cuts(); ++byte) {
+      const std::uint64_t block = answers_of_eight(eight, byte);
+      for (std::size_t k = 0; k < 8; ++k) {
+        const std::uint64_t bits = (block >> 8 * k & 0xff) << 8 * group;
+        masks[8 * byte + k] = group == 0 ? bits : masks[8 * byte + k] | bits;
       }
     }
   }
 }
 
-void SplitFinder::find_by_masks(std::span<const Cell> box, std::vector<Split>& splits) {
-  if (!is_splittable(box)) return;
-  transpose_answers(box);
-  add_up_subsets<Fingerprint>(box, rules_.fingerprints_.data(), sums_);
-  if (rules_.checks_leaf_weight_) add_up_subsets<double>(box, rules_.cells_.weights, weights_);
-  const std::uint64_t all = all_cells(box.size());
-  const std::size_t n_found = box.size() <= kMaxTinyBox ? list_cuts_of_tiny(all) : list_cuts(all);
-  for (std::size_t i = 0; i < n_found; ++i) append(found_cuts_[i], box.size(), splits);
-}
-
-// Written in place: a split that is put together elsewhere and copied waits for its own parts.
-void SplitFinder::append(std::size_t cut, std::size_t n_cells, std::vector<Split>& splits) const {
-  const std::uint64_t mask = masks_[cut];
-  if (rules_.checks_leaf_weight_) {
-    const std::uint64_t others = all_cells(n_cells) ^ mask;
-    if (!is_allowed(sum_over(mask, n_cells, weights_), sum_over(others, n_cells, weights_))) return;
-  }
-  Split& split = splits.emplace_back();
-  split.test = test_of(cut);
-  split.mask = mask;
-  split.n_cells[0] = static_cast<std::uint32_t>(std::popcount(mask));
-  split.n_cells[1] = static_cast<std::uint32_t>(n_cells) - split.n_cells[0];
-  split.keys[0] = sum_over(mask, n_cells, sums_);
-  split.keys[1] = total_ - split.keys[0];
-}
-
-// The first of the following cuts with more cells below it ends at the next code that occurs.
-Test SplitFinder::test_of(std::size_t cut) const {
-  const auto& [feature, form, first, last, block_end] = rules_.cuts_[cut];
-  if (form == Form::is_missing || form == Form::equals) return {feature, form, last, last};
-  std::size_t next = cut + 1;
-  while (next < block_end && masks_[next] == masks_[cut]) ++next;
-  const auto upper = last + static_cast<std::uint32_t>(next - cut);
-  const bool has_missing = form != Form::below && masks_[rules_.first_cut_[feature]] != 0;
-  return {feature, has_missing ? form : Form::below, last, upper};
-}
-
-// Both list the cuts that divide the box as none before them does. Here bit k of `seen` stands for the side with mask 2
-// k, and no branch is taken that could be mispredicted.
-std::size_t SplitFinder::list_cuts_of_tiny(std::uint64_t all) {
+// Both list the cuts that divide the box as none before them does. In a tiny box bit k of `seen` stands for the side
+// with mask 2 k, and no branch is taken that could be mispredicted.
+std::size_t SplitFinder::list_cuts(std::uint64_t all, const std::uint8_t* masks) {
   std::uint64_t seen = 1;
   std::size_t n_found = 0;
   for (std::size_t cut = 0; cut < rules_.n_cuts(); ++cut) {
-    const std::uint64_t side = side_without_first_cell(masks_[cut], all);
+    const std::uint64_t side = side_without_first_cell(masks[cut], all);
     const std::uint64_t bit = std::uint64_t{1} << side / 2;
     found_cuts_[n_found] = cut;
     n_found += (seen & bit) == 0 ? 1 : 0;
@@ -252,18 +232,64 @@ std::size_t SplitFinder::list_cuts_of_tiny(std::uint64_t all) {
   return n_found;
 }
 
-std::size_t SplitFinder::list_cuts(std::uint64_t all) {
+std::size_t SplitFinder::list_cuts(std::uint64_t all, const std::uint64_t* masks) {
   std::size_t n_found = 0;
   for (std::size_t cut = 0; cut < rules_.n_cuts(); ++cut) {
-    const std::uint64_t side = side_without_first_cell(masks_[cut], all);
+    const std::uint64_t side = side_without_first_cell(masks[cut], all);
     if (side != 0 && seen_masks_.insert(side)) found_cuts_[n_found++] = cut;
   }
   seen_masks_.clear();
   return n_found;
 }
 
-void SplitFinder::find_by_bins(std::span<const Cell> box, std::vector<Split>& splits) {
-  if (!is_splittable(box)) return;
+void SplitFinder::find_by_masks(std::span<const Cell> box, Array<Split>& splits) {
+  if (box.size() < 2 || !is_heavy_enough(box)) return;
+  box.size() <= kMaxTinyBox ? find_in(box, tiny_masks_.data(), splits) : find_in(box, masks_.data(), splits);
+}
+
+// Splits are written in place: one that is put together elsewhere and copied waits for its own parts.
+template <class Mask>
+void SplitFinder::find_in(std::span<const Cell> box, Mask* masks, Array<Split>& splits) {
+  transpose_answers(box, masks);
+  add_up_subsets<Fingerprint>(box, rules_.fingerprints_.data(), sums_);
+  if (rules_.checks_leaf_weight_) add_up_subsets<double>(box, rules_.cells_.weights, weights_);
+  const std::uint64_t all = all_cells(box.size());
+  const Fingerprint total = sum_over(all, box.size(), sums_);
+  const std::size_t n_found = list_cuts(all, masks);
+  const std::size_t n_before = splits.size();
+  splits.resize(n_before + n_found);
+  Split* split = splits.data() + n_before;
+  for (std::size_t i = 0; i < n_found; ++i) {
+    const std::uint64_t mask = masks[found_cuts_[i]];
+    if (rules_.checks_leaf_weight_ && !is_allowed(mask, box.size())) continue;
+    split->keys[0] = sum_over(mask, box.size(), sums_);
+    split->keys[1] = total - split->keys[0];
+    split->n_cells[0] = static_cast<std::uint32_t>(std::popcount(mask));
+    split->n_cells[1] = static_cast<std::uint32_t>(box.size()) - split->n_cells[0];
+    split->mask = mask;
+    split->test = number_of(found_cuts_[i], masks);
+    ++split;
+  }
+  splits.resize(static_cast<std::size_t>(split - splits.data()));
+}
+
+// The first of the following cuts with more cells below it ends at the next code that occurs.
+template <class Mask>
+std::uint32_t SplitFinder::number_of(std::size_t cut, const Mask* masks) const {
+  const SplitRules::Cut& asked = rules_.cuts_[cut];
+  std::size_t next = cut + 1;
+  while (next < asked.block_end && masks[next] == masks[cut]) ++next;
+  const bool may_send_missing = asked.form == Form::missing_left || asked.form == Form::missing_right;
+  const bool sends_missing = may_send_missing && masks[rules_.first_cut_[asked.feature]] != 0;
+  if (next == cut + 1 && may_send_missing == sends_missing) return asked.number;
+  const auto upper = asked.last + static_cast<std::uint32_t>(next - cut);
+  return rules_.numbers_.number({asked.feature, sends_missing ? asked.form : Form::below, asked.last, upper});
+}
+
+void SplitFinder::find_by_bins(std::span<const Cell> box, Array<Split>& splits) {
+  if (box.size() < 2 || !is_heavy_enough(box)) return;
+  total_ = {};
+  for (const Cell cell : box) total_ += rules_.fingerprints_[cell];
   add_up_bins(box);
   for (const std::uint32_t f : rules_.features_) {
     BinSum* bins = &bins_[rules_.first_bin_[f]];
@@ -283,7 +309,7 @@ void SplitFinder::find_by_bins(std::span<const Cell> box, std::vector<Split>& sp
 }
 
 // The cuts between neighbouring codes that occur; missing values go where the form says.
-void SplitFinder::list_gaps(std::span<const Cell> box, std::uint32_t f, Form form, std::vector<Split>& splits) {
+void SplitFinder::list_gaps(std::span<const Cell> box, std::uint32_t f, Form form, Array<Split>& splits) {
   const BinSum* bins = &bins_[rules_.first_bin_[f]];
   const std::uint32_t first_code = rules_.cells_.kinds[f] == Kind::optional ? 1 : 0;
   BinSum left = form == Form::missing_left ? bins[0] : BinSum{};
@@ -303,7 +329,7 @@ void SplitFinder::list_gaps(std::span<const Cell> box, std::uint32_t f, Form for
 }
 
 // Each code that occurs against the rest.
-void SplitFinder::list_codes(std::span<const Cell> box, std::uint32_t f, std::vector<Split>& splits) {
+void SplitFinder::list_codes(std::span<const Cell> box, std::uint32_t f, Array<Split>& splits) {
   const BinSum* bins = &bins_[rules_.first_bin_[f]];
   double weight_below = 0;
   for (std::uint32_t code = 0; code < rules_.cells_.n_bins[f]; ++code) {
@@ -316,11 +342,13 @@ void SplitFinder::list_codes(std::span<const Cell> box, std::uint32_t f, std::ve
 }
 
 void SplitFinder::append(std::span<const Cell> box, const Test& test, const BinSum& left, double right_weight,
-                         std::vector<Split>& splits) {
+                         Array<Split>& splits) {
   const Fingerprint right = total_ - left.sum;
   const std::uint32_t first_code = rules_.cells_.row(box.front())[test.feature];
   if (!seen_.insert(test.is_left(first_code) ? right : left.sum) || !is_allowed(left.weight, right_weight)) return;
-  splits.push_back({test, {left.n_cells, static_cast<std::uint32_t>(box.size()) - left.n_cells}, {left.sum, right}, 0});
+  const std::uint32_t n_right = static_cast<std::uint32_t>(box.size()) - left.n_cells;
+  splits.resize(splits.size() + 1);
+  splits[splits.size() - 1] = {{left.sum, right}, {left.n_cells, n_right}, 0, rules_.numbers_.number(test)};
 }
 
 void SplitFinder::add_up_bins(std::span<const Cell> box) {

@@ -7,7 +7,7 @@
 namespace bcart {
 
 // Workers try free slots in the same order, so that no key gets two of them.
-TableSlot* TableBucket::take_free(const TableKey& key, BoxId claim) {
+TableSlot* TableBucket::find_slowly(const TableKey& key, BoxId claim) {
   for (TableSlot& slot : slots) {
     if (slot.try_to_take(key, claim)) return &slot;
   }

@@ -24,7 +24,7 @@ Twigs::Twigs(const Fold& fold, const TreePrior& prior, const LeafModel* leaf, st
 
 template <class Addition>
 double Twigs::value(std::span<const Cell> box, double log_leaf, Workers& workers, std::size_t worker) {
-  splits_.clear();
+  splits_.resize(0);
   finder_.find(box, splits_);
   const std::size_t n = splits_.size();
   if (n == 0) return log_leaf + prior_.log_stop(depth_, 0);
@@ -56,11 +56,13 @@ double Twigs::value(std::span<const Cell> box, double log_leaf, Workers& workers
 // Only features that some split of the box looks at take part.
 void Twigs::find_groups(std::span<const Cell> box) {
   features_.clear();
+  asked_.resize(splits_.size());
   tests_.resize(splits_.size());
   n_slots_ = 0;
   for (std::size_t i = 0; i < splits_.size(); ++i) {
-    if (features_.empty() || features_.back().feature != splits_[i].test.feature) {
-      features_.push_back({splits_[i].test.feature, 0, 0, i, i});
+    asked_[i] = fold_.rules().numbers().test(splits_[i].test);
+    if (features_.empty() || features_.back().feature != asked_[i].feature) {
+      features_.push_back({asked_[i].feature, 0, 0, i, i});
     }
     features_.back().last_test = i + 1;
   }
@@ -130,8 +132,8 @@ void Twigs::group_codes(FeatureGroups& groups) {
   const std::size_t n_codes = fold_.cells().n_bins[groups.feature];
   std::vector<bool> begins(n_codes + 1, false);
   for (std::size_t i = groups.first_test; i < groups.last_test; ++i) {
-    begins[splits_[i].test.first()] = true;
-    begins[splits_[i].test.lower + 1] = true;
+    begins[asked_[i].first()] = true;
+    begins[asked_[i].lower + 1] = true;
   }
   begins[0] = true;
   std::uint32_t group = 0;
@@ -143,7 +145,7 @@ void Twigs::group_codes(FeatureGroups& groups) {
   groups.first_slot = n_slots_;
   n_slots_ += groups.n_groups;
   for (std::size_t i = groups.first_test; i < groups.last_test; ++i) {
-    tests_[i] = {group_of_code_[splits_[i].test.first()], group_of_code_[splits_[i].test.lower]};
+    tests_[i] = {group_of_code_[asked_[i].first()], group_of_code_[asked_[i].lower]};
   }
 }
 

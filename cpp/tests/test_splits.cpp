@@ -23,11 +23,11 @@ std::uint64_t mask_of(const PlainSplit& split) {
   return mask;
 }
 
-void check_same(const std::vector<Split>& found, const std::vector<PlainSplit>& expected,
+void check_same(std::span<const Split> found, const std::vector<PlainSplit>& expected, const SplitRules& rules,
                 const std::vector<Fingerprint>& words) {
   CHECK_EQUAL(found.size(), expected.size());
   for (std::size_t i = 0; i < std::min(found.size(), expected.size()); ++i) {
-    CHECK(found[i].test == expected[i].test);
+    CHECK(rules.numbers().test(found[i].test) == expected[i].test);
     CHECK(found[i].mask == 0 || found[i].mask == mask_of(expected[i]));
     CHECK_EQUAL(found[i].n_cells[0], expected[i].left.size());
     CHECK_EQUAL(found[i].n_cells[1], expected[i].right.size());
@@ -52,13 +52,13 @@ void check_boxes(std::mt19937_64& random, const Problem& problem, const Family& 
   for (int i = 0; i < n_boxes; ++i) {
     const std::vector<Cell> box = random_box(random, cells.n_cells, i % 4 == 0 ? 8 : 64);
     const std::vector<PlainSplit> expected = plain_splits(problem, family, box);
-    std::vector<Split> by_masks;
-    std::vector<Split> by_bins;
+    Array<Split> by_masks;
+    Array<Split> by_bins;
     finder.find_by_masks(box, by_masks);
     finder.find_by_bins(box, by_bins);
-    check_same(by_masks, expected, words);
+    check_same({by_masks.begin(), by_masks.end()}, expected, rules, words);
     for (const Split& split : by_masks) CHECK(split.mask != 0);
-    check_same(by_bins, expected, words);
+    check_same({by_bins.begin(), by_bins.end()}, expected, rules, words);
     CHECK(expected.size() <= rules.max_splits(box.size()));
   }
 }
@@ -71,12 +71,12 @@ void check_large_boxes(std::mt19937_64& random, const Problem& problem, const Fa
   SplitFinder finder(rules);
   for (int i = 0; i < n_boxes; ++i) {
     const std::vector<Cell> box = random_box(random, cells.n_cells, 300);
-    std::vector<Split> found;
+    Array<Split> found;
     finder.find(box, found);
-    check_same(found, plain_splits(problem, family, box), words);
-    std::vector<Split> by_bins;
+    check_same({found.begin(), found.end()}, plain_splits(problem, family, box), rules, words);
+    Array<Split> by_bins;
     finder.find_by_bins(box, by_bins);
-    check_same(by_bins, plain_splits(problem, family, box), words);
+    check_same({by_bins.begin(), by_bins.end()}, plain_splits(problem, family, box), rules, words);
     CHECK(found.size() <= rules.max_splits(box.size()));
   }
 }
@@ -126,10 +126,10 @@ TEST(the_splits_of_one_optional_feature_in_their_order) {
   const SplitRules rules(cells, {});
   SplitFinder finder(rules);
   const auto tests_of = [&](const std::vector<Cell>& box) {
-    std::vector<Split> splits;
+    Array<Split> splits;
     finder.find(box, splits);
     std::vector<Test> tests;
-    for (const Split& split : splits) tests.push_back(split.test);
+    for (const Split& split : splits) tests.push_back(rules.numbers().test(split.test));
     return tests;
   };
   CHECK((tests_of({0, 1, 2, 3}) == std::vector<Test>{{0, Form::is_missing, 0, 0},
@@ -149,17 +149,17 @@ TEST(of_two_labels_only_the_first_is_asked_for) {
   const Cells cells = problem.cells();
   const SplitRules rules(cells, {});
   SplitFinder finder(rules);
-  std::vector<Split> splits;
+  Array<Split> splits;
   const std::vector<Cell> three{0, 1, 2};
   finder.find(three, splits);
   CHECK_EQUAL(splits.size(), std::size_t{3});
-  CHECK(splits.at(0).test == (Test{0, Form::equals, 1, 1}));
-  CHECK(splits.at(2).test == (Test{0, Form::equals, 4, 4}));
-  splits.clear();
+  CHECK(rules.numbers().test(splits[0].test) == (Test{0, Form::equals, 1, 1}));
+  CHECK(rules.numbers().test(splits[2].test) == (Test{0, Form::equals, 4, 4}));
+  splits.resize(0);
   const std::vector<Cell> two{1, 2};
   finder.find(two, splits);
   CHECK_EQUAL(splits.size(), std::size_t{1});
-  CHECK(splits.at(0).test == (Test{0, Form::equals, 3, 3}));
+  CHECK(rules.numbers().test(splits[0].test) == (Test{0, Form::equals, 3, 3}));
 }
 
 TEST(features_that_repeat_each_other_add_no_split) {
@@ -229,14 +229,14 @@ TEST(weights_that_are_short_by_rounding_are_enough) {
   const Cells cells = problem.cells();
   const SplitRules rules(cells, {{}, 1.0, 2.0});
   SplitFinder finder(rules);
-  std::vector<Split> by_masks;
-  std::vector<Split> by_bins;
+  Array<Split> by_masks;
+  Array<Split> by_bins;
   finder.find_by_masks(box, by_masks);
   finder.find_by_bins(box, by_bins);
   CHECK_EQUAL(by_masks.size(), std::size_t{1});
   CHECK_EQUAL(by_bins.size(), std::size_t{1});
-  CHECK(by_masks.at(0).test == (Test{0, Form::below, 9, 10}));
-  CHECK(by_bins.at(0).test == (Test{0, Form::below, 9, 10}));
+  CHECK(rules.numbers().test(by_masks[0].test) == (Test{0, Form::below, 9, 10}));
+  CHECK(rules.numbers().test(by_bins[0].test) == (Test{0, Form::below, 9, 10}));
 }
 
 TEST(boxes_of_every_size_go_the_right_way_and_splits_are_appended) {
@@ -248,14 +248,13 @@ TEST(boxes_of_every_size_go_the_right_way_and_splits_are_appended) {
   const SplitRules rules(cells, {});
   const std::vector<Fingerprint> words = cell_fingerprints(cells.n_cells);
   SplitFinder finder(rules);
-  std::vector<Split> splits;
+  Array<Split> splits;
   for (std::size_t size = 1; size <= 200; ++size) {
     std::vector<Cell> box;
     for (Cell cell = 0; cell < size; ++cell) box.push_back(cell);
     const std::size_t n_before = splits.size();
     finder.find(box, splits);
-    check_same({splits.begin() + static_cast<std::ptrdiff_t>(n_before), splits.end()}, plain_splits(problem, {}, box),
-               words);
+    check_same({splits.begin() + n_before, splits.end()}, plain_splits(problem, {}, box), rules, words);
   }
 }
 

@@ -110,8 +110,7 @@ class Batch {
   // What listing a box and looking its children up takes for each split, at most; and the tools of a worker.
   static constexpr std::size_t kBytesPerSplit = 512;
 
-  Batch(const SplitRules& rules, const TestNumbers& numbers, Workers& workers)
-      : rules_(rules), numbers_(numbers), workers_(workers), tools_(workers.size()) {}
+  Batch(const SplitRules& rules, Workers& workers) : rules_(rules), workers_(workers), tools_(workers.size()) {}
 
   // Takes boxes from first_box on until there is enough to do; returns the first box not taken.
   std::size_t take(const FrontierBlock& block, std::size_t first_box);
@@ -129,20 +128,23 @@ class Batch {
   struct Sought {
     TableKey key;
     std::uint32_t shard;
-    BoxId id;             // or a claim, once it is found
     TableBucket* bucket;  // that may have its key
-    TableSlot* slot;      // that has it
+  };
+  struct Found {
+    TableSlot* slot;
+    BoxId id;  // or a claim
   };
 
   // What a worker needs for the chunk that it works at.
   struct alignas(kCacheLine) Tools {
     std::optional<SplitFinder> finder;  // made when it is needed
-    std::vector<Split> splits;
-    Array<Sought> sought;                    // a child each
-    std::size_t n_found = 0;                 // of those
+    Array<Split> splits;
+    Array<Sought> sought;  // a child each
+    Array<Found> found;    // the same
+    std::size_t n_found = 0;
     std::vector<std::uint32_t> beyond_home;  // children whose keys are not where they are looked for first
     std::vector<std::uint32_t> full_shards;  // that had no slot for a child
-    std::deque<Findings> found;              // of each chunk of the batch; kept for their memory
+    std::deque<Findings> findings;           // of each chunk of the batch; kept for their memory
     std::size_t n_chunks = 0;
   };
 
@@ -150,13 +152,12 @@ class Batch {
   void ask_for(Tools& tools, std::size_t first_split);
   void look_up(const Chunk& chunk, Tools& tools, std::size_t n_children);
   bool look_beyond_home(const Chunk& chunk, Tools& tools);
-  void keep(const Tools& tools, Findings& found) const;
+  static void keep(const Tools& tools, Findings& findings);
   static void count_new(const Chunk& chunk);
   void make_room();
   bool try_to_explore();
 
   const SplitRules& rules_;
-  const TestNumbers& numbers_;
   Workers& workers_;
   std::vector<Tools> tools_;  // one a worker
   std::array<TableShard, kShards> table_;

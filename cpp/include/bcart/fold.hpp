@@ -40,7 +40,6 @@ class Fold {
   Cells cells_;
   Family family_;
   SplitRules rules_;
-  TestNumbers numbers_;
   bool is_exact_;
   std::vector<double> values_;  // of all cells
   std::vector<BoxId> parents_;  // of each box, one of them

@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "bcart/array.hpp"
 #include "bcart/cells.hpp"
 #include "bcart/fingerprint.hpp"
 #include "bcart/test_numbers.hpp"
@@ -14,10 +15,10 @@
 namespace bcart {
 
 struct Split {
-  Test test;
-  std::uint32_t n_cells[2] = {0, 0};  // of the left and of the right child
-  Fingerprint keys[2];
-  std::uint64_t mask = 0;  // of a box of up to 64 cells, one bit each: those that go left; zero if not known
+  Fingerprint keys[2];  // of the left and of the right child, as the next
+  std::uint32_t n_cells[2];
+  std::uint64_t mask;  // of a box of up to 64 cells, one bit each: those that go left; zero if not known
+  std::uint32_t test;  // its number
 };
 
 // The bipartitions of one box met so far, each named by one of its sides: by the fingerprint of that side, or by the
@@ -57,6 +58,7 @@ class SplitRules {
 
   std::size_t max_splits(std::size_t n_cells) const;
   const Fingerprint& fingerprint(Cell cell) const { return fingerprints_[cell]; }
+  const TestNumbers& numbers() const { return numbers_; }
   std::size_t n_bytes() const {
     return answers_.size() * sizeof(std::uint64_t) + fingerprints_.size() * sizeof(Fingerprint);
   }
@@ -71,6 +73,7 @@ class SplitRules {
     std::uint32_t first;
     std::uint32_t last;
     std::size_t block_end;  // of the cuts of this form
+    std::uint32_t number;   // of the test, if the next code occurs and, for a form that sends them, a missing value
   };
 
   void find_features();
@@ -82,6 +85,7 @@ class SplitRules {
 
   const Cells& cells_;
   Family family_;
+  TestNumbers numbers_;
   std::vector<Fingerprint> fingerprints_;
   std::vector<std::uint32_t> features_;  // that divide the cells as none before them does
   std::vector<Cut> cuts_;                // in the order of the representatives
@@ -91,6 +95,7 @@ class SplitRules {
   std::size_t n_words_ = 0;              // 64-bit words of cut answers per cell
   std::vector<std::uint64_t> answers_;   // bit k of a cell's words: its answer to cut k
   bool checks_leaf_weight_ = false;
+  bool checks_box_weight_ = false;  // of boxes of two cells and more
 };
 
 // Lists the splits of one box after another; one finder a thread.
@@ -99,11 +104,12 @@ class SplitFinder {
   explicit SplitFinder(const SplitRules& rules);
 
   // Appends each bipartition once, in the order of the representatives: lowest feature, then lowest cut.
-  void find(std::span<const Cell> box, std::vector<Split>& splits);
+  void find(std::span<const Cell> box, Array<Split>& splits);
 
-  // The two ways to find them, equal in result: answers of up to 64 cells as the bits of a word, or sums per bin.
-  void find_by_masks(std::span<const Cell> box, std::vector<Split>& splits);
-  void find_by_bins(std::span<const Cell> box, std::vector<Split>& splits);
+  // The two ways to find them, equal in result: answers of up to 64 cells as the bits of a word, of which a byte is
+  // enough for a tiny box, or sums per bin.
+  void find_by_masks(std::span<const Cell> box, Array<Split>& splits);
+  void find_by_bins(std::span<const Cell> box, Array<Split>& splits);
 
  private:
   struct BinSum {
@@ -113,24 +119,30 @@ class SplitFinder {
     std::uint32_t n_cells = 0;
   };
 
-  bool is_splittable(std::span<const Cell> box);
-  void transpose_answers(std::span<const Cell> box);
+  bool is_heavy_enough(std::span<const Cell> box) const;
   bool is_allowed(double left_weight, double right_weight) const;
+  std::uint64_t answers_of_eight(std::span<const Cell> cells, std::size_t byte) const;
+  void transpose_answers(std::span<const Cell> box, std::uint8_t* masks) const;
+  void transpose_answers(std::span<const Cell> box, std::uint64_t* masks) const;
+  std::size_t list_cuts(std::uint64_t all, const std::uint8_t* masks);
+  std::size_t list_cuts(std::uint64_t all, const std::uint64_t* masks);
+  template <class Mask>
+  void find_in(std::span<const Cell> box, Mask* masks, Array<Split>& splits);
+  template <class Mask>
+  std::uint32_t number_of(std::size_t cut, const Mask* masks) const;
+  bool is_allowed(std::uint64_t mask, std::size_t n_cells) const;
   void add_up_bins(std::span<const Cell> box);
-  std::size_t list_cuts_of_tiny(std::uint64_t all);
-  std::size_t list_cuts(std::uint64_t all);
-  Test test_of(std::size_t cut) const;
-  void append(std::size_t cut, std::size_t n_cells, std::vector<Split>& splits) const;
-  void list_gaps(std::span<const Cell> box, std::uint32_t feature, Form form, std::vector<Split>& splits);
-  void list_codes(std::span<const Cell> box, std::uint32_t feature, std::vector<Split>& splits);
+  void list_gaps(std::span<const Cell> box, std::uint32_t feature, Form form, Array<Split>& splits);
+  void list_codes(std::span<const Cell> box, std::uint32_t feature, Array<Split>& splits);
   void append(std::span<const Cell> box, const Test& test, const BinSum& left, double right_weight,
-              std::vector<Split>& splits);
+              Array<Split>& splits);
 
   const SplitRules& rules_;
   SeenSides<Fingerprint> seen_;
   SeenSides<std::uint64_t> seen_masks_;
   Fingerprint total_;
   std::vector<std::uint64_t> masks_;  // of each cut: the cells of the box that are below it
+  std::vector<std::uint8_t> tiny_masks_;
   std::vector<std::size_t> found_cuts_;
   std::vector<Fingerprint> sums_;  // over the 16 subsets of each four cells, as the next
   std::vector<double> weights_;

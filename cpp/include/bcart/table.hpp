@@ -3,7 +3,6 @@
 #pragma once
 
 #include <atomic>
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 
@@ -74,17 +73,13 @@ struct alignas(kCacheLine) TableBucket {
   // The slot of a key if it is here or finds a free one; null if the bucket is full of others. All slots are compared,
   // since a branch on the first that fits would be mispredicted every other time.
   TableSlot* find_or_claim(const TableKey& key, BoxId claim) {
-    const bool fits[kSlots] = {slots[0].high() == key.high, slots[1].high() == key.high, slots[2].high() == key.high,
-                               slots[3].high() == key.high};
-    for (int hits = fits[0] | fits[1] << 1 | fits[2] << 2 | fits[3] << 3; hits != 0; hits &= hits - 1) {
-      TableSlot& slot = slots[std::countr_zero(static_cast<unsigned>(hits))];
-      if (slot.try_to_join(key, claim)) return &slot;
-    }
-    return take_free(key, claim);
+    const auto fits = [&](std::size_t i) { return static_cast<std::size_t>(slots[i].high() == key.high); };
+    TableSlot& likely = slots[(fits(1) | fits(2) << 1) + 3 * fits(3) & (kSlots - 1)];
+    return likely.high() == key.high && likely.try_to_join(key, claim) ? &likely : find_slowly(key, claim);
   }
 
  private:
-  TableSlot* take_free(const TableKey& key, BoxId claim);
+  TableSlot* find_slowly(const TableKey& key, BoxId claim);
 };
 
 // One shard of the table of all boxes but the root.

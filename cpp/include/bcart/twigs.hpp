@@ -86,8 +86,9 @@ class Twigs {
   std::size_t width_;
 
   SplitFinder finder_;
-  std::vector<Split> splits_;
-  std::vector<Interval> tests_;  // one a split
+  Array<Split> splits_;
+  std::vector<Test> asked_;      // one a split
+  std::vector<Interval> tests_;  // the same in groups
   std::vector<FeatureGroups> features_;
   std::size_t n_slots_ = 0;
   std::vector<std::uint32_t> group_of_code_;
