@@ -11,6 +11,7 @@ import pytest
 from sklearn.datasets import load_iris
 
 import bcart
+from bcart.cost import most_boxes
 from bcart.datasets import load_haberman
 from bcart.limits import parse_bytes
 
@@ -28,6 +29,11 @@ def continuous(n_rows, n_features):
     return X, (X[:, 0] > 0).astype(int)
 
 
+def crowded(n_rows, n_features):
+    X = np.random.default_rng(0).random((n_rows, n_features))
+    return X, (X[:, 0] > 0.5).astype(int)
+
+
 XOR = hidden_xor(100)
 KNOWN = {
     "a line": ((np.arange(12.0)[:, None], np.arange(12) % 2), {"max_bins": 12}),
@@ -41,6 +47,7 @@ ESTIMATED = {
     "Hidden XOR of 200": (hidden_xor(200), {}),
     "Haberman in 20 bins": (HABERMAN, {"max_bins": 20}),
     "continuous": (continuous(200, 4), {"max_bins": 8}),
+    "many of all possible cells": (crowded(2000, 4), {"max_bins": 8}),
 }
 
 
@@ -77,6 +84,17 @@ def is_near(estimated, true, factor=2.0):
 
 
 # Counts
+
+
+@pytest.mark.parametrize("kinds", [("numeric",) * 3, ("optional", "numeric", "nominal"), ("nominal",) * 3])
+@pytest.mark.parametrize("n_cells", [1, 5, 40, 64])
+def test_no_graph_has_more_boxes_than_there_are_ways_to_restrict_codes(kinds, n_cells):
+    codes = np.stack(np.unravel_index(np.random.default_rng(0).permutation(64)[:n_cells], (4, 4, 4)), axis=1)
+    cells = bcart.Cells(codes, np.ones((n_cells, 1)), kinds=kinds)
+    n_boxes = bcart.build_graph(cells).n_boxes
+    assert n_boxes <= most_boxes(cells)
+    if n_cells == 64 and "optional" not in kinds:  # every one of them is another set of cells
+        assert n_boxes == most_boxes(cells)
 
 
 @pytest.mark.parametrize("name", KNOWN)

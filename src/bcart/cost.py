@@ -16,7 +16,7 @@ from scipy.optimize import nnls
 from bcart import _core
 from bcart.cells import Cells
 from bcart.errors import InvalidDataError
-from bcart.grid import Binning, Grid
+from bcart.grid import Binning, Grid, Kind
 from bcart.limits import DEFAULT_MAX_MEMORY, Limits, format_bytes
 from bcart.listing import FOLDED_LEVELS, Family, list_boxes
 from bcart.parse import as_weights
@@ -200,12 +200,13 @@ def predict_cost(cells: Cells, family: Family, limits: Limits) -> CostEstimate:
 
     A box of twice the cells can be split once more: how much a layer is larger than the one above it is nearly the same
     for the layer below and twice the cells. What the probes have not reached is filled in along these diagonals, or
-    from layer to layer where growth falls evenly.
+    from layer to layer where growth falls evenly. There are no more boxes than ways to restrict the codes, and the more
+    of them are known, the fewer are new.
     """
     n_bytes = min(_PROBE_BYTES, max(_LEAST_PROBE_BYTES, limits.n_bytes // 4))
     within = Limits(n_bytes, n_jobs=limits.n_workers)
     probes = list(_probes(cells, replace(family, max_depth=None), within))
-    layers = _Layers(probes, family.max_depth)
+    layers = _Layers(probes, family.max_depth, most_boxes(cells))
     rate = _seconds_of(probes)
     by_depth = [layers.cost(depth, cells, rate) for depth in range(1, layers.n_levels + 1)]
     deepest = by_depth[-1] if by_depth else layers.cost(0, cells, rate)
@@ -228,10 +229,30 @@ def _probes(cells: Cells, family: Family, limits: Limits) -> Iterator[_Probe]:
         order = order[::2]
 
 
+def most_boxes(cells: Cells) -> float:
+    """Return how many ways there are to restrict the codes of all features as boxes do.
+
+    Examples
+    --------
+    >>> most_boxes(Cells([[0, 1], [1, 2]], [[1.0], [1.0]]))
+    18.0
+    """
+    return math.prod(_most_ranges(kind, n) for kind, n in zip(cells.kinds, cells.n_bins, strict=True))
+
+
+def _most_ranges(kind: Kind, n_codes: int) -> float:
+    """Return how many ranges of ordered codes there are, each with and without missing values; or sets of labels."""
+    if kind == "nominal":
+        return 2.0**n_codes - 1
+    if kind == "optional":
+        return (n_codes - 1.0) * n_codes + 1
+    return n_codes * (n_codes + 1.0) / 2
+
+
 class _Layers:
     """The layers of the graph of all cells: counted as far as the probe went, and estimated from there on."""
 
-    def __init__(self, probes: list[_Probe], max_depth: int | None) -> None:
+    def __init__(self, probes: list[_Probe], max_depth: int | None, most: float) -> None:
         self.n_known = len(probes[0].boxes)
         self.is_complete = probes[0].is_complete
         self.bytes_a_test = probes[0].bytes_a_test
@@ -250,7 +271,8 @@ class _Layers:
             if grown < _NO_GROWTH:
                 break
             self.splits.append(self.boxes[-1] * splits_a_box.at(level - 1, 0))
-            self.boxes.append(sum(self.boxes) * (2**grown - 1))
+            n_before = sum(self.boxes)
+            self.boxes.append(n_before * (2**grown - 1) * max(0.0, 1 - n_before / most))
             self.cells.append(self.boxes[-1] * max(1.0, a_box.at(level, 0)))
         if max_depth is not None:
             del self.boxes[max_depth + 1 :], self.cells[max_depth + 1 :], self.splits[max_depth:]

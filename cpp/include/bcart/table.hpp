@@ -74,7 +74,7 @@ struct alignas(kCacheLine) TableBucket {
   // since a branch on the first that fits would be mispredicted every other time.
   TableSlot* find_or_claim(const TableKey& key, BoxId claim) {
     const auto fits = [&](std::size_t i) { return static_cast<std::size_t>(slots[i].high() == key.high); };
-    TableSlot& likely = slots[(fits(1) | fits(2) << 1) + 3 * fits(3) & (kSlots - 1)];
+    TableSlot& likely = slots[(fits(1) + 2 * fits(2) + 3 * fits(3)) % kSlots];
     return likely.high() == key.high && likely.try_to_join(key, claim) ? &likely : find_slowly(key, claim);
   }
 
