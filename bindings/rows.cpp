@@ -5,6 +5,7 @@
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
+#include <limits>
 #include <optional>
 #include <tuple>
 #include <utility>
@@ -54,23 +55,30 @@ auto at_work(std::size_t n_workers, std::size_t n_rows, const Work& work) {
   return bindings::at_work(std::min(n_workers, 1 + n_rows / kRowsPerWorker), work, deadline);
 }
 
-// The codes, one row behind the other, and whether something is missing in each column.
+// The codes, one row behind the other, and for each column whether numbers are missing, and whether some are infinite.
 template <class Code>
-std::pair<Output<Code, 1>, std::vector<std::uint8_t>> encode_columns(const std::vector<Numbers>& columns,
-                                                                     const std::vector<Numbers>& cuts,
-                                                                     const std::vector<std::uint32_t>& first_code,
-                                                                     std::size_t n_workers) {
+std::tuple<Output<Code, 1>, std::vector<bool>, std::vector<bool>> encode_columns(
+    const std::vector<Numbers>& columns, const std::vector<Numbers>& cuts, const std::vector<std::uint32_t>& first_code,
+    std::size_t n_workers) {
   const Columns table = columns_of(columns);
   if (cuts.size() != columns.size() || first_code.size() != columns.size()) {
     throw nb::value_error("each column needs its cuts and its first code");
   }
   const auto copies = copies_of(cuts);
+  for (std::size_t i = 0; i < copies.size(); ++i) {
+    if (first_code[i] + copies[i].size() > std::numeric_limits<Code>::max()) throw nb::value_error("too many cuts");
+  }
   const std::vector<Cuts> prepared(copies.begin(), copies.end());
   Array<Code> codes(table.n_rows * table.size());
-  const auto has_missing = at_work(n_workers, table.n_rows, [&](Workers& workers) {
+  const auto found = at_work(n_workers, table.n_rows, [&](Workers& workers) {
     return encode(table, prepared, first_code, codes.data(), workers);
   });
-  return {give(std::move(codes)), has_missing};
+  std::vector<bool> has_missing, has_infinite;
+  for (const Blemishes& blemishes : found) {
+    has_missing.push_back(blemishes.has_missing);
+    has_infinite.push_back(blemishes.has_infinite);
+  }
+  return {give(std::move(codes)), has_missing, has_infinite};
 }
 
 // Of each column: whether something is missing, whether there are many distinct numbers, and these (or the extremes).

@@ -100,9 +100,9 @@ def test_codes_are_places_among_the_cuts(column, others, max_bins):
 def test_infinite_numbers_are_outside_of_all_cuts():
     columns = [np.array([-np.inf, np.inf, np.nan, 1.0])]
     for n_cuts in (0, 1, 3, 4, 15, 16, 30, 200):
-        codes, has_missing = _core.encode(columns, [np.arange(n_cuts) + 0.5], [1], 1)
+        codes, has_missing, has_infinite = _core.encode(columns, [np.arange(n_cuts) + 0.5], [1], 1)
         assert codes.tolist() == [1, n_cuts + 1, 0, 1 + min(1, n_cuts)]
-        assert has_missing == [1]
+        assert has_missing == has_infinite == [True]
 
 
 TABLE = np.round(np.random.default_rng(0).normal(size=(50, 4)), 1).astype(np.float32)
@@ -235,6 +235,8 @@ def test_what_does_not_belong_together_is_refused():
         _core.survey([np.ones(2), np.ones(3)], 5, 1)
     with pytest.raises(ValueError, match="needs its cuts"):
         _core.encode([np.ones(2)], [], [0], 1)
+    with pytest.raises(ValueError, match="too many cuts"):
+        _core.encode([np.ones(2)], [np.arange(255.0)], [1], 1)
 
 
 # Labels
