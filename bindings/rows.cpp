@@ -115,10 +115,16 @@ std::pair<Output<double, 1>, Output<double, 1>> weigh_column(const Numbers& colu
   return {give(std::move(weighed.numbers)), give(std::move(weighed.weights))};
 }
 
+// The groups, and the codes of each, one group behind the other.
 template <class Code>
-Groups group(const Input<Code, 2>& codes, std::size_t n_workers) {
-  return at_work(n_workers, codes.shape(0),
-                 [&](Workers& workers) { return group_rows(codes.data(), codes.shape(0), codes.shape(1), workers); });
+std::pair<Groups, Output<Code, 1>> group(const Input<Code, 2>& codes, std::size_t n_workers) {
+  Array<Code> distinct;
+  Groups groups = at_work(n_workers, codes.shape(0), [&](Workers& workers) {
+    Groups found = group_rows(codes.data(), codes.shape(0), codes.shape(1), workers);
+    distinct = codes_of_groups(found, codes.data(), codes.shape(1), workers);
+    return found;
+  });
+  return {std::move(groups), give(std::move(distinct))};
 }
 
 using Sums = nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
@@ -135,13 +141,12 @@ void add(const Groups& groups, std::size_t begin, const Input<double, 2>& statis
           [&](Workers& workers) { add_up(groups.group_of.data() + begin, groups.size(), rows, sums.data(), workers); });
 }
 
-void count(const Groups& groups, const Input<std::uint32_t, 1>& labels, const Numbers& weights, const Sums& sums,
+template <class Label>
+void count(const Groups& groups, const Input<Label, 1>& labels, const Numbers& weights, const Sums& sums,
            std::size_t n_workers) {
-  const Labelled rows{labels.size(), sums.shape(1) - 1, labels.data(), column_of(weights)};
+  const Labelled<Label> rows{labels.size(), sums.shape(1) - 1, labels.data(), column_of(weights)};
   const bool are_rows = rows.n_rows == groups.group_of.size() && weights.size() == rows.n_rows;
-  const bool are_labels = std::all_of(labels.data(), labels.data() + rows.n_rows,
-                                      [&](std::uint32_t label) { return label < rows.n_labels; });
-  if (!are_rows || sums.shape(0) != groups.size() || sums.shape(1) == 0 || !are_labels) {
+  if (!are_rows || sums.shape(0) != groups.size() || sums.shape(1) == 0) {
     throw nb::value_error("the labels, weights and sums do not belong to the rows and groups");
   }
   at_work(n_workers, rows.n_rows,
@@ -156,12 +161,14 @@ void bind_rows(nb::module_& module) {
       .def("__len__", &Groups::size)
       .def_prop_ro(
           "group_of", [](const Groups& g) { return view(g.group_of.data(), g.group_of.size()); }, internal)
-      .def_prop_ro(
-          "first_row", [](const Groups& g) { return view(g.first_row.data(), g.size()); }, internal)
       .def("add_up", &add, "begin"_a, "statistics"_a, "weights"_a, "sums"_a.noconvert(), "n_workers"_a,
            "Add statistics and weights of consecutive rows, the first being number `begin`, to the sums of the groups.")
-      .def("count_labels", &count, "labels"_a, "weights"_a, "sums"_a.noconvert(), "n_workers"_a,
-           "Add the weight of each row to the sum in the place of its label, and to the last sum of its group.");
+      .def("count_labels", &count<std::uint8_t>, "labels"_a.noconvert(), "weights"_a, "sums"_a.noconvert(),
+           "n_workers"_a)
+      .def("count_labels", &count<std::int64_t>, "labels"_a.noconvert(), "weights"_a, "sums"_a.noconvert(),
+           "n_workers"_a,
+           "Add the weight of each row to the sum in the place of its label, and to the last sum of its group. Raises "
+           "IndexError if a label has no place.");
 
   nb::exception<DeadlinePassed>(module, "DeadlinePassed", PyExc_TimeoutError);
   module.def(

@@ -5,14 +5,14 @@
 #include <limits>
 #include <utility>
 
+#include "bcart/unroll.hpp"
+
 namespace bcart {
 namespace {
 
 constexpr std::size_t kFewCuts = 20;  // that are faster compared one by one than searched
 
-using Counter = void (*)(const double* cuts, const double* numbers, std::size_t n, std::int64_t* counts);
-
-// All cuts stay in registers, and counts are as wide as numbers, so that the compiler counts side by side.
+// Counts are as wide as numbers, so that the compiler counts side by side.
 template <std::size_t... cut>
 void compare_all(const double* cuts, const double* __restrict numbers, std::size_t n, std::int64_t* __restrict counts) {
   [[maybe_unused]] const std::array<double, sizeof...(cut)> known = {cuts[cut]...};
@@ -20,18 +20,6 @@ void compare_all(const double* cuts, const double* __restrict numbers, std::size
     counts[i] = (std::int64_t{0} + ... + (numbers[i] >= known[cut] ? std::int64_t{1} : std::int64_t{0}));
   }
 }
-
-template <std::size_t... cut>
-constexpr Counter counter_of(std::index_sequence<cut...>) {
-  return &compare_all<cut...>;
-}
-
-template <std::size_t... n_cuts>
-constexpr std::array<Counter, sizeof...(n_cuts)> counters_of(std::index_sequence<n_cuts...>) {
-  return {counter_of(std::make_index_sequence<n_cuts>())...};
-}
-
-constexpr auto kCounters = counters_of(std::make_index_sequence<kFewCuts + 1>());
 
 }  // namespace
 
@@ -42,7 +30,11 @@ Cuts::Cuts(const std::vector<double>& cuts) : n_cuts_(cuts.size()) {
 }
 
 void Cuts::count(const double* numbers, std::size_t n, std::int64_t* counts) const {
-  if (n_cuts_ <= kFewCuts) return kCounters[n_cuts_](padded_.data(), numbers, n, counts);
+  if (n_cuts_ <= kFewCuts) {
+    return with_indices<kFewCuts>(n_cuts_, [&]<std::size_t... cut>(std::index_sequence<cut...>) {
+      compare_all<cut...>(padded_.data(), numbers, n, counts);
+    });
+  }
   std::fill(counts, counts + n, 0);
   for (int level = n_levels_; level-- > 0;) {
     const double* const middle = padded_.data() + (1LL << level) - 1;

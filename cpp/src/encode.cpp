@@ -6,6 +6,9 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <utility>
+
+#include "bcart/unroll.hpp"
 
 namespace bcart {
 namespace {
@@ -75,21 +78,16 @@ class Words {
   }
 
   void write(Code* codes, std::size_t n_rows, std::size_t stride) const {
-    write_if<kMostColumns>(codes, n_rows, stride);
+    with_indices<kMostColumns>(n_columns_, [&]<std::size_t... column>(std::index_sequence<column...>) {
+      for (std::size_t row = 0; row < n_rows; ++row) {
+        std::memcpy(codes + row * stride, words_ + row, sizeof...(column) * sizeof(Code));
+      }
+    });
   }
 
  private:
   static std::size_t place(std::size_t column) {
     return std::endian::native == std::endian::little ? column : kMostColumns - 1 - column;
-  }
-
-  // The compiler knows how many bytes of a word there are to copy.
-  template <std::size_t n_columns>
-  void write_if(Code* codes, std::size_t n_rows, std::size_t stride) const {
-    if (n_columns_ < n_columns) return write_if<(n_columns > 1 ? n_columns - 1 : 1)>(codes, n_rows, stride);
-    for (std::size_t row = 0; row < n_rows; ++row) {
-      std::memcpy(codes + row * stride, words_ + row, n_columns * sizeof(Code));
-    }
   }
 
   std::size_t n_columns_ = 0;

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from bcart import _core
 from bcart.errors import InvalidDataError, InvalidModelError
 from bcart.limits import Limits, within_memory
-from bcart.parse import FloatArray, as_floats, as_weights, as_whole, name_features
+from bcart.parse import FloatArray, as_floats, as_weights, as_whole, name_features, present_rows
 from bcart.tables import UNSEEN, Labels, Nominal, Table, describe_labels, read_table, refuse_infinite
 
 CodeArray = npt.NDArray[np.uint8]
@@ -113,10 +113,9 @@ class Grid:
         max_bins = as_whole(max_bins, "max_bins", f"a whole number from 2 to {MAX_BINS}", 2, MAX_BINS)
         if binning not in ("uniform", "quantile"):
             raise InvalidModelError(f"binning={binning!r} must be 'uniform' or 'quantile'")
-        if not (weights > 0).any():
-            raise InvalidDataError("there are no rows with a positive weight to choose bins from")
-        if not (weights > 0).all():
-            table, weights = table.take(weights > 0), weights[weights > 0]
+        present = present_rows(weights)
+        if present is not None:
+            table, weights = table.take(present), weights[present]
         categories = tuple(column.labels() if column.is_nominal else None for column in table.columns)
         columns = table.numbers(categories)
         has_missing, has_many, distinct = zip(*_core.survey(columns, max_bins, n_workers), strict=True)
