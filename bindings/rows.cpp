@@ -21,7 +21,9 @@ namespace {
 using namespace nb::literals;
 using Numbers = nb::ndarray<const double, nb::ndim<1>, nb::device::cpu>;
 
-constexpr std::size_t kRowsPerWorker = 1U << 14;  // fewer are read before another thread has started
+// So many rows take longer to be read, or to be grouped, than another thread takes to start.
+constexpr std::size_t kRowsToRead = 1U << 15, kRowsToGroup = 1U << 17;
+constexpr std::size_t kFewRows = 1U << 14;  // which take no time
 
 Column column_of(const Numbers& numbers) { return {numbers.data(), numbers.stride(0)}; }
 
@@ -50,9 +52,9 @@ thread_local Clock::time_point deadline_of_rows = Clock::time_point::max();
 
 // On as many threads as the rows are worth.
 template <class Work>
-auto at_work(std::size_t n_workers, std::size_t n_rows, const Work& work) {
-  const auto deadline = n_rows < kRowsPerWorker ? Clock::time_point::max() : deadline_of_rows;  // few take no time
-  return bindings::at_work(std::min(n_workers, 1 + n_rows / kRowsPerWorker), work, deadline);
+auto at_work(std::size_t n_workers, std::size_t n_rows, const Work& work, std::size_t rows_per_worker = kRowsToRead) {
+  const auto deadline = n_rows < kFewRows ? Clock::time_point::max() : deadline_of_rows;
+  return bindings::at_work(std::min(n_workers, 1 + n_rows / rows_per_worker), work, deadline);
 }
 
 // The codes, one row behind the other, and for each column whether numbers are missing, and whether some are infinite.
@@ -70,6 +72,7 @@ std::tuple<Output<Code, 1>, std::vector<bool>, std::vector<bool>> encode_columns
   }
   const std::vector<Cuts> prepared(copies.begin(), copies.end());
   Array<Code> codes(table.n_rows * table.size());
+  codes.expect_filling();
   const auto found = at_work(n_workers, table.n_rows, [&](Workers& workers) {
     return encode(table, prepared, first_code, codes.data(), workers);
   });
@@ -119,11 +122,12 @@ std::pair<Output<double, 1>, Output<double, 1>> weigh_column(const Numbers& colu
 template <class Code>
 std::pair<Groups, Output<Code, 1>> group(const Input<Code, 2>& codes, std::size_t n_workers) {
   Array<Code> distinct;
-  Groups groups = at_work(n_workers, codes.shape(0), [&](Workers& workers) {
+  const auto work = [&](Workers& workers) {
     Groups found = group_rows(codes.data(), codes.shape(0), codes.shape(1), workers);
     distinct = codes_of_groups(found, codes.data(), codes.shape(1), workers);
     return found;
-  });
+  };
+  Groups groups = at_work(n_workers, codes.shape(0), work, kRowsToGroup);
   return {std::move(groups), give(std::move(distinct))};
 }
 
@@ -149,8 +153,10 @@ void count(const Groups& groups, const Input<Label, 1>& labels, const Numbers& w
   if (!are_rows || sums.shape(0) != groups.size() || sums.shape(1) == 0) {
     throw nb::value_error("the labels, weights and sums do not belong to the rows and groups");
   }
-  at_work(n_workers, rows.n_rows,
-          [&](Workers& workers) { count_labels(groups.group_of.data(), groups.size(), rows, sums.data(), workers); });
+  const auto work = [&](Workers& workers) {
+    count_labels(groups.group_of.data(), groups.size(), rows, sums.data(), workers);
+  };
+  at_work(n_workers, rows.n_rows, work, kRowsToGroup);
 }
 
 }  // namespace

@@ -4,9 +4,11 @@
 #include <array>
 #include <atomic>
 #include <bit>
+#include <cstring>
 #include <limits>
 #include <span>
 #include <stdexcept>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -315,6 +317,7 @@ Groups group_rows(const Code* codes, std::size_t n_rows, std::size_t n_features,
   const std::vector<Key> n_codes = count_codes(codes, n_rows, n_features, workers);
   Groups groups;
   groups.group_of.resize(n_rows);
+  groups.group_of.expect_filling();
   for (std::size_t feature = 0; feature < n_features;) {
     const Group* before = feature == 0 ? nullptr : groups.group_of.data();
     const Digits<Code> digits(codes, n_codes, feature, before, std::max<Key>(groups.size(), 1));
@@ -332,11 +335,19 @@ template Groups group_rows(const std::uint16_t*, std::size_t, std::size_t, Worke
 template <class Code>
 Array<Code> codes_of_groups(const Groups& groups, const Code* codes, std::size_t n_features, Workers& workers) {
   Array<Code> distinct(groups.size() * n_features);
-  workers.run_ranges(0, groups.size(), kRowsAtOnce, [&](std::size_t begin, std::size_t end, std::size_t) {
-    for (std::size_t group = begin; group < end; ++group) {
-      const Code* const row = codes + groups.some_row[group] * n_features;
-      std::copy(row, row + n_features, distinct.data() + group * n_features);
-    }
+  distinct.expect_filling();
+  const Array<Row>& rows = groups.some_row;
+  const auto copy = [&](auto width) {
+    workers.run_ranges(0, groups.size(), kRowsAtOnce, [&](std::size_t begin, std::size_t end, std::size_t) {
+      for (std::size_t group = begin; group < end; ++group) {
+        __builtin_prefetch(codes + rows[std::min(group + kAhead, end - 1)] * n_features);
+        std::memcpy(distinct.data() + group * n_features, codes + rows[group] * n_features, width * sizeof(Code));
+      }
+    });
+  };
+  if (n_features > kMostDigits) copy(n_features);
+  with_indices<kMostDigits>(n_features, [&]<std::size_t... feature>(std::index_sequence<feature...>) {
+    copy(std::integral_constant<std::size_t, sizeof...(feature)>());
   });
   return distinct;
 }

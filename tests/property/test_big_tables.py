@@ -9,7 +9,7 @@ from bcart import BayesianTreeClassifier, BayesianTreeRegressor, Cells, Grid, In
 from bcart.estimators.classifier import _number_labels
 from bcart.parse import as_weights
 
-N_MANY = 70_000  # rows that are worth several threads
+N_MANY = 270_000  # rows that are worth several threads
 
 seeds = st.integers(0, 2**32 - 1)
 max_bins = st.sampled_from([2, 3, 10, 21, 22, 255])
