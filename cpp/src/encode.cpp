@@ -50,11 +50,13 @@ class Numbers {
 Blemishes look_for_blemishes(const Numbers& numbers) {
   std::uint64_t remainders = 0;  // of a finite number no bit is left if it is taken from itself
   for (std::size_t i = 0; i < numbers.size(); ++i) remainders |= std::bit_cast<std::uint64_t>(numbers[i] - numbers[i]);
-  Blemishes found;
-  for (std::size_t i = 0; remainders != 0 && i < numbers.size(); ++i) {
-    found |= {std::isnan(numbers[i]), std::isinf(numbers[i])};
+  if (remainders == 0) return {};
+  std::uint64_t missing = 0, infinite = 0;  // as wide as numbers, so that the compiler looks at several at once
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    missing |= numbers[i] != numbers[i] ? std::uint64_t{1} : 0;
+    infinite |= std::abs(numbers[i]) == kInfinity ? std::uint64_t{1} : 0;
   }
-  return found;
+  return {missing != 0, infinite != 0};
 }
 
 // The codes of some columns, those of a row side by side in one word.

@@ -21,8 +21,7 @@ using Key = std::uint64_t;
 using Row = std::uint32_t;
 
 constexpr std::size_t kRowsAtOnce = 1U << 14;
-constexpr std::size_t kMostBits =
-    1U << 27;  // one for each possible key: 32 MB of ranks; and a key fits into a group's number
+constexpr std::size_t kMostBits = 1U << 27;  // one for each possible key, which fits into a group's number, too
 constexpr std::size_t kBitsPerWord = 64;
 constexpr std::size_t kBatch = 256;     // keys that are made at once
 constexpr std::size_t kMostDigits = 8;  // that a key gets at once

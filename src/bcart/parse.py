@@ -36,9 +36,8 @@ def as_weights(sample_weight: npt.ArrayLike | None, n_rows: int) -> FloatArray:
     """Return one finite, non-negative weight a row, 1 by default."""
     if sample_weight is None:
         return np.broadcast_to(np.float64(1), n_rows)  # which takes no memory
-    weights = np.asarray(sample_weight)
-    if weights.dtype != np.float64 or not is_shared(weights):
-        weights = as_floats(sample_weight, "sample_weight")
+    is_read = isinstance(sample_weight, np.ndarray) and sample_weight.dtype == np.float64 and is_shared(sample_weight)
+    weights = np.asarray(sample_weight) if is_read else as_floats(sample_weight, "sample_weight")
     if weights.shape != (n_rows,):
         raise InvalidDataError(f"sample_weight has shape {weights.shape}, expected ({n_rows},): one weight a row")
     different = weights[:1] if is_shared(weights) else weights
@@ -62,7 +61,7 @@ def present_rows(weights: FloatArray) -> npt.NDArray[np.bool_] | None:
     present = (weights[:1] if is_shared(weights) else weights) > 0
     if not present.any():
         raise InvalidDataError(
-            "there are no rows with a positive weight: sample_weight is zero for all, but must not be for at least one"
+            "there are no rows with a positive weight: sample_weight is zero for all, at least one must be positive"
         )
     return None if present.all() else present
 
