@@ -5,6 +5,7 @@
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
+#include <limits>
 #include <optional>
 #include <tuple>
 #include <utility>
@@ -20,7 +21,9 @@ namespace {
 using namespace nb::literals;
 using Numbers = nb::ndarray<const double, nb::ndim<1>, nb::device::cpu>;
 
-constexpr std::size_t kRowsPerWorker = 1U << 14;  // fewer are read before another thread has started
+// So many rows take longer to be read, or to be grouped, than another thread takes to start.
+constexpr std::size_t kRowsToRead = 1U << 15, kRowsToGroup = 1U << 17;
+constexpr std::size_t kFewRows = 1U << 14;  // which take no time
 
 Column column_of(const Numbers& numbers) { return {numbers.data(), numbers.stride(0)}; }
 
@@ -49,28 +52,36 @@ thread_local Clock::time_point deadline_of_rows = Clock::time_point::max();
 
 // On as many threads as the rows are worth.
 template <class Work>
-auto at_work(std::size_t n_workers, std::size_t n_rows, const Work& work) {
-  const auto deadline = n_rows < kRowsPerWorker ? Clock::time_point::max() : deadline_of_rows;  // few take no time
-  return bindings::at_work(std::min(n_workers, 1 + n_rows / kRowsPerWorker), work, deadline);
+auto at_work(std::size_t n_workers, std::size_t n_rows, const Work& work, std::size_t rows_per_worker = kRowsToRead) {
+  const auto deadline = n_rows < kFewRows ? Clock::time_point::max() : deadline_of_rows;
+  return bindings::at_work(std::min(n_workers, 1 + n_rows / rows_per_worker), work, deadline);
 }
 
-// The codes, one row behind the other, and whether something is missing in each column.
+// The codes, one row behind the other, and for each column whether numbers are missing, and whether some are infinite.
 template <class Code>
-std::pair<Output<Code, 1>, std::vector<std::uint8_t>> encode_columns(const std::vector<Numbers>& columns,
-                                                                     const std::vector<Numbers>& cuts,
-                                                                     const std::vector<std::uint32_t>& first_code,
-                                                                     std::size_t n_workers) {
+std::tuple<Output<Code, 1>, std::vector<bool>, std::vector<bool>> encode_columns(
+    const std::vector<Numbers>& columns, const std::vector<Numbers>& cuts, const std::vector<std::uint32_t>& first_code,
+    std::size_t n_workers) {
   const Columns table = columns_of(columns);
   if (cuts.size() != columns.size() || first_code.size() != columns.size()) {
     throw nb::value_error("each column needs its cuts and its first code");
   }
   const auto copies = copies_of(cuts);
+  for (std::size_t i = 0; i < copies.size(); ++i) {
+    if (first_code[i] + copies[i].size() > std::numeric_limits<Code>::max()) throw nb::value_error("too many cuts");
+  }
   const std::vector<Cuts> prepared(copies.begin(), copies.end());
   Array<Code> codes(table.n_rows * table.size());
-  const auto has_missing = at_work(n_workers, table.n_rows, [&](Workers& workers) {
+  codes.expect_filling();
+  const auto found = at_work(n_workers, table.n_rows, [&](Workers& workers) {
     return encode(table, prepared, first_code, codes.data(), workers);
   });
-  return {give(std::move(codes)), has_missing};
+  std::vector<bool> has_missing, has_infinite;
+  for (const Blemishes& blemishes : found) {
+    has_missing.push_back(blemishes.has_missing);
+    has_infinite.push_back(blemishes.has_infinite);
+  }
+  return {give(std::move(codes)), has_missing, has_infinite};
 }
 
 // Of each column: whether something is missing, whether there are many distinct numbers, and these (or the extremes).
@@ -107,10 +118,17 @@ std::pair<Output<double, 1>, Output<double, 1>> weigh_column(const Numbers& colu
   return {give(std::move(weighed.numbers)), give(std::move(weighed.weights))};
 }
 
+// The groups, and the codes of each, one group behind the other.
 template <class Code>
-Groups group(const Input<Code, 2>& codes, std::size_t n_workers) {
-  return at_work(n_workers, codes.shape(0),
-                 [&](Workers& workers) { return group_rows(codes.data(), codes.shape(0), codes.shape(1), workers); });
+std::pair<Groups, Output<Code, 1>> group(const Input<Code, 2>& codes, std::size_t n_workers) {
+  Array<Code> distinct;
+  const auto work = [&](Workers& workers) {
+    Groups found = group_rows(codes.data(), codes.shape(0), codes.shape(1), workers);
+    distinct = codes_of_groups(found, codes.data(), codes.shape(1), workers);
+    return found;
+  };
+  Groups groups = at_work(n_workers, codes.shape(0), work, kRowsToGroup);
+  return {std::move(groups), give(std::move(distinct))};
 }
 
 using Sums = nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
@@ -127,17 +145,18 @@ void add(const Groups& groups, std::size_t begin, const Input<double, 2>& statis
           [&](Workers& workers) { add_up(groups.group_of.data() + begin, groups.size(), rows, sums.data(), workers); });
 }
 
-void count(const Groups& groups, const Input<std::uint32_t, 1>& labels, const Numbers& weights, const Sums& sums,
+template <class Label>
+void count(const Groups& groups, const Input<Label, 1>& labels, const Numbers& weights, const Sums& sums,
            std::size_t n_workers) {
-  const Labelled rows{labels.size(), sums.shape(1) - 1, labels.data(), column_of(weights)};
+  const Labelled<Label> rows{labels.size(), sums.shape(1) - 1, labels.data(), column_of(weights)};
   const bool are_rows = rows.n_rows == groups.group_of.size() && weights.size() == rows.n_rows;
-  const bool are_labels = std::all_of(labels.data(), labels.data() + rows.n_rows,
-                                      [&](std::uint32_t label) { return label < rows.n_labels; });
-  if (!are_rows || sums.shape(0) != groups.size() || sums.shape(1) == 0 || !are_labels) {
+  if (!are_rows || sums.shape(0) != groups.size() || sums.shape(1) == 0) {
     throw nb::value_error("the labels, weights and sums do not belong to the rows and groups");
   }
-  at_work(n_workers, rows.n_rows,
-          [&](Workers& workers) { count_labels(groups.group_of.data(), groups.size(), rows, sums.data(), workers); });
+  const auto work = [&](Workers& workers) {
+    count_labels(groups.group_of.data(), groups.size(), rows, sums.data(), workers);
+  };
+  at_work(n_workers, rows.n_rows, work, kRowsToGroup);
 }
 
 }  // namespace
@@ -148,12 +167,14 @@ void bind_rows(nb::module_& module) {
       .def("__len__", &Groups::size)
       .def_prop_ro(
           "group_of", [](const Groups& g) { return view(g.group_of.data(), g.group_of.size()); }, internal)
-      .def_prop_ro(
-          "first_row", [](const Groups& g) { return view(g.first_row.data(), g.size()); }, internal)
       .def("add_up", &add, "begin"_a, "statistics"_a, "weights"_a, "sums"_a.noconvert(), "n_workers"_a,
            "Add statistics and weights of consecutive rows, the first being number `begin`, to the sums of the groups.")
-      .def("count_labels", &count, "labels"_a, "weights"_a, "sums"_a.noconvert(), "n_workers"_a,
-           "Add the weight of each row to the sum in the place of its label, and to the last sum of its group.");
+      .def("count_labels", &count<std::uint8_t>, "labels"_a.noconvert(), "weights"_a, "sums"_a.noconvert(),
+           "n_workers"_a)
+      .def("count_labels", &count<std::int64_t>, "labels"_a.noconvert(), "weights"_a, "sums"_a.noconvert(),
+           "n_workers"_a,
+           "Add the weight of each row to the sum in the place of its label, and to the last sum of its group. Raises "
+           "IndexError if a label has no place.");
 
   nb::exception<DeadlinePassed>(module, "DeadlinePassed", PyExc_TimeoutError);
   module.def(

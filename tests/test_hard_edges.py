@@ -11,6 +11,7 @@ from scipy.sparse import csr_array
 from scipy.special import betaln, logsumexp
 
 import bcart
+from bcart.plotting import plot_predictive
 from bcart.testing import enumerate_posterior
 
 X = np.array([[0.0, 1.0], [0.0, 2.0], [1.0, 1.0], [1.0, 3.0], [2.0, 2.0], [2.0, 2.0]])
@@ -106,6 +107,24 @@ def test_an_infinite_value_is_named_with_its_column_and_a_remedy(value, name):
             refused()
     with pytest.raises(bcart.InvalidDataError, match=f"'x1' contains {name}"):
         fit(table.to_numpy(), [0, 1])
+
+
+def test_an_infinite_value_is_refused_wherever_rows_come_in():
+    table, labels = np.array([[0.0, 1.0], [1.0, np.inf], [2.0, 3.0]]), [0, 1, 0]
+    model = fit(np.nan_to_num(table, posinf=9.0), labels)
+    for refused in (
+        lambda: bcart.Grid.from_data(table),
+        lambda: bcart.Grid.from_data(table, binning="quantile", max_bins=2),
+        lambda: bcart.Grid.from_data(table, sample_weight=[0.0, 0.0, 1.0]),
+        lambda: fit(table, labels, sample_weight=[0.0, 1.0, 1.0]),
+        lambda: bcart.estimate_cost(table, labels),
+        lambda: model.posterior_.grid.encode(table),
+        lambda: model.predict_proba(table),
+        lambda: model.tree_.predict_proba(table),
+        lambda: plot_predictive(model, 0, table, labels),
+    ):
+        with pytest.raises(bcart.InvalidDataError, match=r"'x1' contains inf \(row 1\); clip infinite values"):
+            refused()
 
 
 @pytest.mark.parametrize(

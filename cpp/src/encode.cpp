@@ -2,61 +2,107 @@
 
 #include <algorithm>
 #include <atomic>
+#include <bit>
 #include <cmath>
+#include <cstring>
 #include <limits>
+#include <utility>
+
+#include "bcart/unroll.hpp"
 
 namespace bcart {
 namespace {
 
-// All columns of so many rows stay in a near cache while they are read one after the other.
-constexpr std::size_t kRowsAtOnce = 2048;
-constexpr std::size_t kFewCuts = 20;  // that are faster compared one by one than searched
+constexpr std::size_t kRowsAtOnce = 2048;          // that a worker takes
+constexpr std::size_t kBatch = Cuts::kMostAtOnce;  // all columns of so many rows stay in the nearest cache
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-// Calls task(column, begin, end, worker) for each column of some rows after the other.
+// Calls task(begin, end, worker) for batches of rows.
 template <class Task>
-void for_each_part(const Columns& table, Workers& workers, const Task& task) {
+void for_each_batch(const Columns& table, Workers& workers, const Task& task) {
   workers.run_ranges(0, table.n_rows, kRowsAtOnce, [&](std::size_t begin, std::size_t end, std::size_t worker) {
-    for (std::size_t column = 0; column < table.size(); ++column) task(column, begin, end, worker);
+    for (; begin < end; begin += kBatch) task(begin, std::min(begin + kBatch, end), worker);
   });
 }
 
-// Some numbers of a column and how many cuts are not above each, in short arrays that are apart from all others.
-struct Batch {
-  std::size_t begin = 0, size = 0;
-  double numbers[Cuts::kMostAtOnce];
-  std::int64_t counts[Cuts::kMostAtOnce];
+// A batch of numbers side by side: those of the column where they lie, or copies.
+class Numbers {
+ public:
+  Numbers(const Column& column, std::size_t begin, std::size_t end) : size_(end - begin) {
+    const double* const first = column.data + static_cast<std::ptrdiff_t>(begin) * column.stride;
+    data_ = column.stride == 1 ? first : copies_;
+    if (column.stride == 1) return;
+    for (std::size_t i = 0; i < size_; ++i) copies_[i] = first[static_cast<std::ptrdiff_t>(i) * column.stride];
+  }
+  Numbers(const Numbers&) = delete;
+  Numbers& operator=(const Numbers&) = delete;
+
+  std::size_t size() const { return size_; }
+  const double* data() const { return data_; }
+  double operator[](std::size_t i) const { return data_[i]; }
+
+ private:
+  std::size_t size_;
+  const double* data_;
+  double copies_[kBatch];
 };
 
-template <class Task>
-void for_each_batch(const Column& column, const Cuts& cuts, std::size_t begin, std::size_t end, const Task& task) {
-  Batch batch;
-  for (batch.begin = begin; batch.begin < end; batch.begin += batch.size) {
-    batch.size = std::min(Cuts::kMostAtOnce, end - batch.begin);
-    for (std::size_t i = 0; i < batch.size; ++i) batch.numbers[i] = column[batch.begin + i];
-    cuts.count(batch.numbers, batch.size, batch.counts);
-    task(batch);
+Blemishes look_for_blemishes(const Numbers& numbers) {
+  std::uint64_t remainders = 0;  // of a finite number no bit is left if it is taken from itself
+  for (std::size_t i = 0; i < numbers.size(); ++i) remainders |= std::bit_cast<std::uint64_t>(numbers[i] - numbers[i]);
+  if (remainders == 0) return {};
+  std::uint64_t missing = 0, infinite = 0;  // as wide as numbers, so that the compiler looks at several at once
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    missing |= numbers[i] != numbers[i] ? std::uint64_t{1} : 0;
+    infinite |= std::abs(numbers[i]) == kInfinity ? std::uint64_t{1} : 0;
   }
+  return {missing != 0, infinite != 0};
 }
 
-// Returns whether a number is missing.
+// The codes of some columns, those of a row side by side in one word.
 template <class Code>
-bool write_codes(const Batch& batch, std::int64_t first_code, Code* codes, std::size_t stride) {
-  std::int64_t n_missing = 0;
-  for (std::size_t i = 0; i < batch.size; ++i) {
-    const std::int64_t is_known = batch.numbers[i] == batch.numbers[i] ? 1 : 0;
-    n_missing += 1 - is_known;
-    codes[i * stride] = static_cast<Code>((first_code + batch.counts[i]) * is_known);
-  }
-  return n_missing > 0;
-}
+class Words {
+ public:
+  static constexpr std::size_t kMostColumns = sizeof(std::uint64_t) / sizeof(Code);
 
-void widen(const Batch& batch, double* lowest, double* highest) {
-  for (std::size_t i = 0; i < batch.size; ++i) {
-    const double x = batch.numbers[i];
-    const std::int64_t bin = batch.counts[i];
-    if (x < lowest[bin]) lowest[bin] = x + 0.0;  // -0.0 and 0.0 are one number
-    if (x > highest[bin]) highest[bin] = x + 0.0;
+  Blemishes add(const Numbers& numbers, const Cuts& cuts, std::uint64_t first_code) {
+    std::int64_t counts[kBatch];
+    cuts.count(numbers.data(), numbers.size(), counts);
+    const int shift = 8 * static_cast<int>(sizeof(Code) * place(n_columns_++));
+    for (std::size_t i = 0; i < numbers.size(); ++i) {
+      words_[i] += (first_code + static_cast<std::uint64_t>(counts[i])) << shift;
+    }
+    const Blemishes found = look_for_blemishes(numbers);
+    for (std::size_t i = 0; found.has_missing && i < numbers.size(); ++i) {
+      words_[i] -= std::isnan(numbers[i]) ? first_code << shift : 0;
+    }
+    return found;
+  }
+
+  void write(Code* codes, std::size_t n_rows, std::size_t stride) const {
+    with_indices<kMostColumns>(n_columns_, [&]<std::size_t... column>(std::index_sequence<column...>) {
+      for (std::size_t row = 0; row < n_rows; ++row) {
+        std::memcpy(codes + row * stride, words_ + row, sizeof...(column) * sizeof(Code));
+      }
+    });
+  }
+
+ private:
+  static std::size_t place(std::size_t column) {
+    return std::endian::native == std::endian::little ? column : kMostColumns - 1 - column;
+  }
+
+  std::size_t n_columns_ = 0;
+  std::uint64_t words_[kBatch] = {};
+};
+
+void widen(const Numbers& numbers, const Cuts& cuts, double* lowest, double* highest) {
+  std::int64_t bins[kBatch];
+  cuts.count(numbers.data(), numbers.size(), bins);
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    const double x = numbers[i];
+    if (x < lowest[bins[i]]) lowest[bins[i]] = x + 0.0;  // -0.0 and 0.0 are one number
+    if (x > highest[bins[i]]) highest[bins[i]] = x + 0.0;
   }
 }
 
@@ -116,66 +162,42 @@ Extent put_together(const std::vector<Sight>& sights, std::size_t column, std::s
 
 }  // namespace
 
-Cuts::Cuts(const std::vector<double>& cuts) : n_cuts_(cuts.size()) {
-  while (cuts.size() >= 1ULL << n_levels_) ++n_levels_;
-  padded_.assign(std::max<std::size_t>(1ULL << n_levels_, 4), std::numeric_limits<double>::quiet_NaN());
-  std::copy(cuts.begin(), cuts.end(), padded_.begin());
-}
-
-void Cuts::count(const double* numbers, std::size_t n, std::int64_t* counts) const {
-  const double* const padded = padded_.data();
-  constexpr std::int64_t kOne = 1;  // as wide as a number, so that the compiler can count side by side
-  std::fill(counts, counts + n, 0);
-  if (n_cuts_ <= kFewCuts) {
-    for (std::size_t cut = 0; cut < n_cuts_; cut += 4) {
-      const double a = padded[cut], b = padded[cut + 1], c = padded[cut + 2], d = padded[cut + 3];
-      for (std::size_t i = 0; i < n; ++i) {
-        const double x = numbers[i];
-        counts[i] += (x >= a ? kOne : 0) + (x >= b ? kOne : 0) + (x >= c ? kOne : 0) + (x >= d ? kOne : 0);
-      }
-    }
-    return;
-  }
-  for (int level = n_levels_; level-- > 0;) {
-    const double* const middle = padded + (1LL << level) - 1;
-    for (std::size_t i = 0; i < n; ++i) {
-      counts[i] |= static_cast<std::int64_t>(numbers[i] >= middle[counts[i]]) << level;
-    }
-  }
-}
-
 template <class Code>
-std::vector<std::uint8_t> encode(const Columns& table, const std::vector<Cuts>& cuts,
-                                 const std::vector<std::uint32_t>& first_code, Code* codes, Workers& workers) {
+std::vector<Blemishes> encode(const Columns& table, const std::vector<Cuts>& cuts,
+                              const std::vector<std::uint32_t>& first_code, Code* codes, Workers& workers) {
   const std::size_t n_columns = table.size();
-  std::vector<std::uint8_t> seen(n_columns * workers.size());  // of each worker and column: is a number missing
-  for_each_part(table, workers, [&](std::size_t column, std::size_t begin, std::size_t end, std::size_t worker) {
-    std::uint8_t& has_missing = seen[worker * n_columns + column];
-    for_each_batch(table.columns[column], cuts[column], begin, end, [&](const Batch& batch) {
-      Code* const first = codes + batch.begin * n_columns + column;
-      if (write_codes(batch, first_code[column], first, n_columns)) has_missing = 1;
-    });
+  std::vector<Blemishes> found(n_columns * workers.size());
+  for_each_batch(table, workers, [&](std::size_t begin, std::size_t end, std::size_t worker) {
+    for (std::size_t first = 0; first < n_columns; first += Words<Code>::kMostColumns) {
+      Words<Code> words;
+      for (std::size_t i = first; i < std::min(first + Words<Code>::kMostColumns, n_columns); ++i) {
+        found[worker * n_columns + i] |= words.add(Numbers(table.columns[i], begin, end), cuts[i], first_code[i]);
+      }
+      words.write(codes + begin * n_columns + first, end - begin, n_columns);
+    }
   });
-  for (std::size_t i = n_columns; i < seen.size(); ++i) seen[i % n_columns] |= seen[i];
-  seen.resize(n_columns);
-  return seen;
+  for (std::size_t i = n_columns; i < found.size(); ++i) found[i % n_columns] |= found[i];
+  found.resize(n_columns);
+  return found;
 }
 
-template std::vector<std::uint8_t> encode(const Columns&, const std::vector<Cuts>&, const std::vector<std::uint32_t>&,
-                                          std::uint8_t*, Workers&);
-template std::vector<std::uint8_t> encode(const Columns&, const std::vector<Cuts>&, const std::vector<std::uint32_t>&,
-                                          std::uint16_t*, Workers&);
+template std::vector<Blemishes> encode(const Columns&, const std::vector<Cuts>&, const std::vector<std::uint32_t>&,
+                                       std::uint8_t*, Workers&);
+template std::vector<Blemishes> encode(const Columns&, const std::vector<Cuts>&, const std::vector<std::uint32_t>&,
+                                       std::uint16_t*, Workers&);
 
 std::vector<Extent> survey(const Columns& table, std::size_t max_distinct, Workers& workers) {
   const std::size_t n_columns = table.size();
   std::vector<Sight> sights(n_columns * workers.size());
   std::vector<std::atomic<bool>> has_many(n_columns);
-  for_each_part(table, workers, [&](std::size_t column, std::size_t begin, std::size_t end, std::size_t worker) {
-    const Column& numbers = table.columns[column];
-    Sight& sight = sights[worker * n_columns + column];
-    look_for_extremes(numbers, begin, end, sight);
-    if (has_many[column].load(std::memory_order_relaxed)) return;
-    if (look_for_distinct(numbers, begin, end, max_distinct, sight)) has_many[column] = true;
+  for_each_batch(table, workers, [&](std::size_t begin, std::size_t end, std::size_t worker) {
+    for (std::size_t column = 0; column < n_columns; ++column) {
+      const Column& numbers = table.columns[column];
+      Sight& sight = sights[worker * n_columns + column];
+      look_for_extremes(numbers, begin, end, sight);
+      if (has_many[column].load(std::memory_order_relaxed)) continue;
+      if (look_for_distinct(numbers, begin, end, max_distinct, sight)) has_many[column] = true;
+    }
   });
   std::vector<Extent> extents;
   for (std::size_t column = 0; column < n_columns; ++column) {
@@ -192,10 +214,12 @@ std::vector<Bounds> find_bounds(const Columns& table, const std::vector<std::vec
     const std::size_t n_bins = cuts[i % n_columns].size() + 1;
     found[i] = {std::vector<double>(n_bins, kInfinity), std::vector<double>(n_bins, -kInfinity)};
   }
-  for_each_part(table, workers, [&](std::size_t column, std::size_t begin, std::size_t end, std::size_t worker) {
-    Bounds& bounds = found[worker * n_columns + column];
-    for_each_batch(table.columns[column], prepared[column], begin, end,
-                   [&](const Batch& batch) { widen(batch, bounds.lowest.data(), bounds.highest.data()); });
+  for_each_batch(table, workers, [&](std::size_t begin, std::size_t end, std::size_t worker) {
+    for (std::size_t column = 0; column < n_columns; ++column) {
+      Bounds& bounds = found[worker * n_columns + column];
+      const Numbers numbers(table.columns[column], begin, end);
+      widen(numbers, prepared[column], bounds.lowest.data(), bounds.highest.data());
+    }
   });
   for (std::size_t i = n_columns; i < found.size(); ++i) {
     Bounds& all = found[i % n_columns];

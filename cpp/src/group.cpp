@@ -1,22 +1,31 @@
 #include "bcart/group.hpp"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <bit>
+#include <cstring>
 #include <limits>
+#include <span>
 #include <stdexcept>
+#include <type_traits>
 #include <utility>
 #include <vector>
+
+#include "bcart/unroll.hpp"
 
 namespace bcart {
 namespace {
 
 using Key = std::uint64_t;
+using Row = std::uint32_t;
 
 constexpr std::size_t kRowsAtOnce = 1U << 14;
-constexpr std::size_t kMostBits = 1U << 27;  // one for each possible key: 16 MB; and a key fits into a group's number
+constexpr std::size_t kMostBits = 1U << 27;  // one for each possible key, which fits into a group's number, too
 constexpr std::size_t kBitsPerWord = 64;
-constexpr std::size_t kAhead = 16;  // so many sums are on their way from memory
+constexpr std::size_t kBatch = 256;     // keys that are made at once
+constexpr std::size_t kMostDigits = 8;  // that a key gets at once
+constexpr std::size_t kAhead = 16;      // so many slots or sums are on their way from memory
 
 template <class Code>
 void raise_to(const Code* __restrict codes, std::size_t n, Code* __restrict largest) {
@@ -56,14 +65,32 @@ class Digits {
   std::size_t end() const { return end_; }
   Key n_keys() const { return n_keys_; }
 
-  Key key(std::size_t row) const {
-    const Code* const codes = codes_ + row * n_features_ + begin_;
-    Key key = before_ == nullptr ? 0 : before_[row];
-    for (std::size_t i = 0; i < n_codes_.size(); ++i) key = key * n_codes_[i] + codes[i];
-    return key;
+  // Calls visit(row, key, a key that comes later) for some rows.
+  template <class Visit>
+  void for_each_key(std::size_t begin, std::size_t end, const Visit& visit) const {
+    Key keys[kBatch];
+    for (; begin < end; begin += kBatch) {
+      const std::size_t n = std::min(kBatch, end - begin);
+      for (std::size_t i = 0; i < n; ++i) keys[i] = before_ == nullptr ? 0 : before_[begin + i];
+      for (std::size_t digit = 0; digit < n_codes_.size(); digit += kMostDigits) add_digits(begin, digit, n, keys);
+      for (std::size_t i = 0; i < n; ++i) visit(begin + i, keys[i], keys[std::min(i + kAhead, n - 1)]);
+    }
   }
 
  private:
+  void add_digits(std::size_t row, std::size_t first, std::size_t n, Key* keys) const {
+    const Code* const codes = codes_ + row * n_features_ + begin_ + first;
+    const auto add = [&]<std::size_t... digit>(std::index_sequence<digit...>) {
+      [[maybe_unused]] const std::array<Key, sizeof...(digit)> n_codes = {n_codes_[first + digit]...};
+      for (std::size_t i = 0; i < n; ++i) {
+        Key key = keys[i];
+        ((key = key * n_codes[digit] + codes[i * n_features_ + digit]), ...);
+        keys[i] = key;
+      }
+    };
+    with_indices<kMostDigits>(std::min(kMostDigits, n_codes_.size() - first), add);
+  }
+
   const Code* codes_;
   std::size_t n_features_, begin_, end_;
   const Group* before_;
@@ -71,51 +98,96 @@ class Digits {
   std::vector<Key> n_codes_;
 };
 
-// A few possible keys: one bit for each, and its rank is the number of bits set before it.
-template <class Code>
-std::size_t number_by_bits(const Digits<Code>& digits, Array<Group>& group_of, Workers& workers) {
-  std::vector<std::atomic<std::uint64_t>> bits(digits.n_keys() / kBitsPerWord + 1);
-  const auto relaxed = std::memory_order_relaxed;
-  workers.run_ranges(0, group_of.size(), kRowsAtOnce, [&](std::size_t begin, std::size_t end, std::size_t) {
-    for (std::size_t row = begin; row < end; ++row) {
-      const Key key = digits.key(row);
-      group_of[row] = static_cast<Group>(key);
-      auto& word = bits[key / kBitsPerWord];
-      const std::uint64_t bit = 1ULL << key % kBitsPerWord;
-      if ((word.load(relaxed) & bit) == 0) word.fetch_or(bit, relaxed);
-    }
-  });
-  std::vector<Group> n_before(bits.size());
-  std::size_t n_groups = 0;
-  for (std::size_t i = 0; i < bits.size(); ++i) {
-    n_before[i] = static_cast<Group>(n_groups);
-    n_groups += std::popcount(bits[i].load(relaxed));
+// Sixty-four keys: which of them were met, and how many before them.
+struct Rank {
+  std::uint64_t is_met = 0;
+  std::size_t n_before = 0;
+};
+
+// The keys that one worker has met, a bit for each, and the rows that met them first.
+struct Sight {
+  std::vector<std::uint64_t> is_met;
+  std::vector<Row> rows;
+  std::size_t n_rows = 0;
+
+  void make_room(std::size_t n_words, std::size_t n_more) {
+    is_met.resize(n_words);
+    rows.resize(n_rows + n_more);
   }
-  workers.run_ranges(0, group_of.size(), kRowsAtOnce, [&](std::size_t begin, std::size_t end, std::size_t) {
-    for (std::size_t row = begin; row < end; ++row) {
-      const Key key = group_of[row];
-      const std::uint64_t below = bits[key / kBitsPerWord].load(relaxed) & ((1ULL << key % kBitsPerWord) - 1);
-      group_of[row] = n_before[key / kBitsPerWord] + static_cast<Group>(std::popcount(below));
+
+  // There must be room for the row; whether its key is new is as good as random, so there is no branch.
+  void meet(Key key, std::size_t row) {
+    std::uint64_t& word = is_met[key / kBitsPerWord];
+    rows[n_rows] = static_cast<Row>(row);
+    n_rows += ~word >> key % kBitsPerWord & 1;
+    word |= 1ULL << key % kBitsPerWord;
+  }
+};
+
+std::vector<Rank> rank_bits(const std::vector<Sight>& sights, std::size_t n_words, Workers& workers) {
+  std::vector<Rank> ranks(n_words);
+  workers.run_ranges(0, n_words, kRowsAtOnce, [&](std::size_t begin, std::size_t end, std::size_t) {
+    for (const Sight& sight : sights) {
+      if (sight.is_met.empty()) continue;
+      for (std::size_t i = begin; i < end; ++i) ranks[i].is_met |= sight.is_met[i];
     }
   });
-  return n_groups;
+  std::size_t n_before = 0;
+  for (Rank& rank : ranks) rank.n_before = std::exchange(n_before, n_before + std::popcount(rank.is_met));
+  return ranks;
 }
 
-// Keys in order of first sight.
+// A few possible keys: one bit for each, and its rank is the number of bits set before it.
+template <class Code>
+void number_by_bits(const Digits<Code>& digits, Groups& groups, Workers& workers) {
+  Array<Group>& group_of = groups.group_of;
+  const std::size_t n_words = digits.n_keys() / kBitsPerWord + 1;
+  std::vector<Sight> sights(workers.size());
+  workers.run_ranges(0, group_of.size(), kRowsAtOnce, [&](std::size_t begin, std::size_t end, std::size_t worker) {
+    Sight& sight = sights[worker];
+    sight.make_room(n_words, end - begin);
+    digits.for_each_key(begin, end, [&](std::size_t row, Key key, Key) {
+      group_of[row] = static_cast<Group>(key);
+      sight.meet(key, row);
+    });
+  });
+  const std::vector<Rank> ranks = rank_bits(sights, n_words, workers);
+  workers.run_ranges(0, group_of.size(), kRowsAtOnce, [&](std::size_t begin, std::size_t end, std::size_t) {
+    for (std::size_t row = begin; row < end; ++row) {
+      const Rank& rank = ranks[group_of[row] / kBitsPerWord];
+      const std::uint64_t below = rank.is_met & ((1ULL << group_of[row] % kBitsPerWord) - 1);
+      group_of[row] = static_cast<Group>(rank.n_before + std::popcount(below));
+    }
+  });
+  groups.some_row.resize(ranks.back().n_before + std::popcount(ranks.back().is_met));
+  workers.run(sights.size(), [&](std::size_t sight, std::size_t) {
+    for (const Row row : std::span(sights[sight].rows.data(), sights[sight].n_rows)) {  // of several the last to come
+      std::atomic_ref(groups.some_row[group_of[row]]).store(row, std::memory_order_relaxed);
+    }
+  });
+}
+
+// Keys in order of first sight, and the rows that met them first.
 class KeySet {
  public:
-  Group find_or_insert(Key key) {
+  Group find_or_insert(Key key, std::size_t row) {
     if (2 * (keys.size() + 1) > slots_.size()) grow();
     std::size_t place = start(key);
     while (slots_[place].id != kNone && slots_[place].key != key) place = (place + 1) & (slots_.size() - 1);
     if (slots_[place].id == kNone) {
       slots_[place] = {key, static_cast<Group>(keys.size())};
       keys.push_back(key);
+      rows.push_back(static_cast<Row>(row));
     }
     return slots_[place].id;
   }
 
+  void prefetch(Key key) const {
+    if (!slots_.empty()) __builtin_prefetch(&slots_[start(key)]);
+  }
+
   std::vector<Key> keys;
+  std::vector<Row> rows;
 
  private:
   static constexpr Group kNone = std::numeric_limits<Group>::max();
@@ -165,8 +237,9 @@ void sort_by_key(Array<Place>& places, Workers& workers) {
   }
 }
 
-// The rank of each key among those of all sets together.
-std::size_t rank_keys(const std::vector<KeySet>& sets, std::vector<std::vector<Group>>& ranks, Workers& workers) {
+// The rank of each key among those of all sets together, and a row for each rank.
+std::vector<std::vector<Group>> rank_keys(const std::vector<KeySet>& sets, Array<Row>& some_row, Workers& workers) {
+  std::vector<std::vector<Group>> ranks(sets.size());
   std::vector<std::size_t> ends(1);
   for (const KeySet& set : sets) ends.push_back(ends.back() + set.keys.size());
   Array<Place> places(ends.back());
@@ -177,47 +250,36 @@ std::size_t rank_keys(const std::vector<KeySet>& sets, std::vector<std::vector<G
     }
   });
   sort_by_key(places, workers);
+  some_row.resize(places.size());
   std::size_t n_distinct = 0;
   for (std::size_t i = 0; i < places.size(); ++i) {
-    if (i == 0 || places[i - 1].key != places[i].key) ++n_distinct;
-    ranks[places[i].set][places[i].id] = static_cast<Group>(n_distinct - 1);
+    const auto [key, set, id] = places[i];
+    if (i == 0 || places[i - 1].key != key) some_row[n_distinct++] = sets[set].rows[id];
+    ranks[set][id] = static_cast<Group>(n_distinct - 1);
   }
-  return n_distinct;
+  some_row.resize(n_distinct);
+  return ranks;
 }
 
 // Many possible keys: each worker numbers those it meets, and then these numbers become ranks.
 template <class Code>
-std::size_t number_by_hash(const Digits<Code>& digits, Array<Group>& group_of, Workers& workers) {
+void number_by_hash(const Digits<Code>& digits, Groups& groups, Workers& workers) {
+  Array<Group>& group_of = groups.group_of;
   std::vector<KeySet> sets(workers.size());
   std::vector<std::uint32_t> set_of(group_of.size() / kRowsAtOnce + 1);
   workers.run_ranges(0, group_of.size(), kRowsAtOnce, [&](std::size_t begin, std::size_t end, std::size_t worker) {
     set_of[begin / kRowsAtOnce] = static_cast<std::uint32_t>(worker);
-    for (std::size_t row = begin; row < end; ++row) group_of[row] = sets[worker].find_or_insert(digits.key(row));
+    KeySet& set = sets[worker];
+    digits.for_each_key(begin, end, [&](std::size_t row, Key key, Key later) {
+      set.prefetch(later);
+      group_of[row] = set.find_or_insert(key, row);
+    });
   });
-  std::vector<std::vector<Group>> ranks(sets.size());
-  const std::size_t n_groups = rank_keys(sets, ranks, workers);
+  const std::vector<std::vector<Group>> ranks = rank_keys(sets, groups.some_row, workers);
   workers.run_ranges(0, group_of.size(), kRowsAtOnce, [&](std::size_t begin, std::size_t end, std::size_t) {
     const std::vector<Group>& rank = ranks[set_of[begin / kRowsAtOnce]];
     for (std::size_t row = begin; row < end; ++row) group_of[row] = rank[group_of[row]];
   });
-  return n_groups;
-}
-
-Array<std::uint32_t> find_first_rows(const Array<Group>& group_of, std::size_t n_groups, Workers& workers) {
-  std::vector<std::atomic<std::uint32_t>> first(n_groups);
-  const auto relaxed = std::memory_order_relaxed;
-  const auto none = static_cast<std::uint32_t>(group_of.size());
-  for (auto& row : first) row.store(none, relaxed);
-  workers.run_ranges(0, group_of.size(), kRowsAtOnce, [&](std::size_t begin, std::size_t end, std::size_t) {
-    for (std::size_t row = begin; row < end; ++row) {
-      auto& known = first[group_of[row]];
-      std::uint32_t before = known.load(relaxed);
-      while (row < before && !known.compare_exchange_weak(before, static_cast<std::uint32_t>(row), relaxed)) continue;
-    }
-  });
-  Array<std::uint32_t> rows(n_groups);
-  for (std::size_t group = 0; group < n_groups; ++group) rows[group] = first[group].load(relaxed);
-  return rows;
 }
 
 // Calls add(row, sums of its group) for each row. Each task owns some of the groups and goes through all rows: nobody
@@ -254,22 +316,43 @@ Groups group_rows(const Code* codes, std::size_t n_rows, std::size_t n_features,
   const std::vector<Key> n_codes = count_codes(codes, n_rows, n_features, workers);
   Groups groups;
   groups.group_of.resize(n_rows);
-  std::size_t n_groups = std::min<std::size_t>(n_rows, 1);
+  groups.group_of.expect_filling();
   for (std::size_t feature = 0; feature < n_features;) {
     const Group* before = feature == 0 ? nullptr : groups.group_of.data();
-    const Digits<Code> digits(codes, n_codes, feature, before, std::max<Key>(n_groups, 1));
-    const bool are_few =
-        digits.n_keys() <= kMostBits && digits.n_keys() / kBitsPerWord <= std::max(n_rows, kRowsAtOnce);
-    n_groups =
-        are_few ? number_by_bits(digits, groups.group_of, workers) : number_by_hash(digits, groups.group_of, workers);
+    const Digits<Code> digits(codes, n_codes, feature, before, std::max<Key>(groups.size(), 1));
+    const bool are_few = digits.n_keys() <= kMostBits &&
+                         digits.n_keys() / kBitsPerWord * workers.size() <= 2 * std::max(n_rows, kRowsAtOnce);
+    are_few ? number_by_bits(digits, groups, workers) : number_by_hash(digits, groups, workers);
     feature = digits.end();
   }
-  groups.first_row = find_first_rows(groups.group_of, n_groups, workers);
   return groups;
 }
 
 template Groups group_rows(const std::uint8_t*, std::size_t, std::size_t, Workers&);
 template Groups group_rows(const std::uint16_t*, std::size_t, std::size_t, Workers&);
+
+template <class Code>
+Array<Code> codes_of_groups(const Groups& groups, const Code* codes, std::size_t n_features, Workers& workers) {
+  Array<Code> distinct(groups.size() * n_features);
+  distinct.expect_filling();
+  const Array<Row>& rows = groups.some_row;
+  const auto copy = [&](auto width) {
+    workers.run_ranges(0, groups.size(), kRowsAtOnce, [&](std::size_t begin, std::size_t end, std::size_t) {
+      for (std::size_t group = begin; group < end; ++group) {
+        __builtin_prefetch(codes + rows[std::min(group + kAhead, end - 1)] * n_features);
+        std::memcpy(distinct.data() + group * n_features, codes + rows[group] * n_features, width * sizeof(Code));
+      }
+    });
+  };
+  if (n_features > kMostDigits) copy(n_features);
+  with_indices<kMostDigits>(n_features, [&]<std::size_t... feature>(std::index_sequence<feature...>) {
+    copy(std::integral_constant<std::size_t, sizeof...(feature)>());
+  });
+  return distinct;
+}
+
+template Array<std::uint8_t> codes_of_groups(const Groups&, const std::uint8_t*, std::size_t, Workers&);
+template Array<std::uint16_t> codes_of_groups(const Groups&, const std::uint16_t*, std::size_t, Workers&);
 
 void add_up(const Group* group_of, std::size_t n_groups, const Summands& rows, double* sums, Workers& workers) {
   const std::size_t n = rows.n_statistics;
@@ -281,13 +364,20 @@ void add_up(const Group* group_of, std::size_t n_groups, const Summands& rows, d
   });
 }
 
-void count_labels(const Group* group_of, std::size_t n_groups, const Labelled& rows, double* sums, Workers& workers) {
+template <class Label>
+void count_labels(const Group* group_of, std::size_t n_groups, const Labelled<Label>& rows, double* sums,
+                  Workers& workers) {
   const std::size_t n = rows.n_labels;
   add_in_order(group_of, rows.n_rows, n_groups, sums, n + 1, workers, [&](std::size_t row, double* sum) {
+    const auto label = static_cast<std::size_t>(rows.labels[row]);
+    if (label >= n) throw std::out_of_range("a label is negative, or not below the number of labels");
     const double weight = rows.weights[row];
-    sum[rows.labels[row]] += weight;
+    sum[label] += weight;
     sum[n] += weight;
   });
 }
+
+template void count_labels(const Group*, std::size_t, const Labelled<std::uint8_t>&, double*, Workers&);
+template void count_labels(const Group*, std::size_t, const Labelled<std::int64_t>&, double*, Workers&);
 
 }  // namespace bcart

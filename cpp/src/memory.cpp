@@ -66,6 +66,10 @@ void* remap(void* memory, std::size_t old_bytes, std::size_t new_bytes) {
 
 void unmap(void* memory, std::size_t n_bytes) { munmap(memory, n_bytes_mapped(n_bytes)); }
 
+void prefer_large_pages(void* memory, std::size_t n_bytes) {
+  if (n_bytes >= kLargePage) madvise(memory, n_bytes_mapped(n_bytes), MADV_HUGEPAGE);
+}
+
 bool is_mappable(std::size_t n_bytes) {
   void* memory = mmap(nullptr, n_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED) return false;
@@ -79,6 +83,7 @@ bool is_mapped(std::size_t) { return false; }
 void* map(std::size_t n_bytes) { return allocate_small(n_bytes); }
 void* remap(void* memory, std::size_t, std::size_t) { return memory; }
 void unmap(void*, std::size_t) {}
+void prefer_large_pages(void*, std::size_t) {}
 bool is_mappable(std::size_t) { return true; }
 
 #endif
@@ -157,6 +162,8 @@ void release(Memory memory) noexcept {
     unmap(memory.data, memory.n_bytes);
   }
 }
+
+void expect_filling(Memory memory) noexcept { prefer_large_pages(memory.data, memory.n_bytes); }
 
 void keep_released_memory(bool is_kept) noexcept { kept_memory.turn(is_kept); }
 

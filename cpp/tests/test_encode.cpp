@@ -38,7 +38,7 @@ std::size_t count_not_above(const std::vector<double>& cuts, double x) {
 std::vector<std::vector<double>> random_cuts(std::mt19937_64& random, std::size_t n_columns, std::size_t n_distinct) {
   std::vector<std::vector<double>> cuts(n_columns);
   for (std::vector<double>& column : cuts) {
-    column = random_numbers(random, pick(random, 260), n_distinct);
+    column = random_numbers(random, pick(random, 255), n_distinct);
     std::erase_if(column, [](double x) { return std::isnan(x); });
     std::sort(column.begin(), column.end());
   }
@@ -46,27 +46,30 @@ std::vector<std::vector<double>> random_cuts(std::mt19937_64& random, std::size_
 }
 
 template <class Code>
-void check_codes(std::size_t n_rows, std::size_t n_workers) {
+void check_codes(std::size_t n_rows, std::size_t n_columns, std::size_t n_workers) {
   std::mt19937_64 random(n_rows);
-  constexpr std::size_t n_columns = 5;
   std::vector<double> numbers = random_numbers(random, n_rows * n_columns, 300);
-  for (std::size_t row = 0; row < n_rows; ++row) numbers[row * n_columns + 2] = row % 2 == 0 ? kInfinity : -kInfinity;
+  for (std::size_t row = 0; row < n_rows; ++row) numbers[row * n_columns] = row % 2 == 0 ? kInfinity : -kInfinity;
   const auto cuts = random_cuts(random, n_columns, 300);
-  const std::vector<std::uint32_t> first_code = {0, 1, 0, 1, 1};
+  std::vector<std::uint32_t> first_code(n_columns);
+  for (std::uint32_t& code : first_code) code = static_cast<std::uint32_t>(pick(random, 2));
   std::vector<Code> codes(n_rows * n_columns);
   Monitor monitor;
   Workers workers(n_workers, monitor);
-  const auto has_missing = encode(columns_of(numbers, n_columns), std::vector<Cuts>(cuts.begin(), cuts.end()),
-                                  first_code, codes.data(), workers);
-  std::vector<bool> expected(n_columns);
+  const auto found = encode(columns_of(numbers, n_columns), std::vector<Cuts>(cuts.begin(), cuts.end()), first_code,
+                            codes.data(), workers);
+  std::vector<bool> is_missing(n_columns);
   for (std::size_t i = 0; i < codes.size(); ++i) {
     const std::size_t column = i % n_columns;
-    if (std::isnan(numbers[i])) expected[column] = true;
+    if (std::isnan(numbers[i])) is_missing[column] = true;
     const std::size_t code =
         std::isnan(numbers[i]) ? 0 : first_code[column] + count_not_above(cuts[column], numbers[i]);
     CHECK_EQUAL(codes[i], static_cast<Code>(code));
   }
-  for (std::size_t i = 0; i < n_columns; ++i) CHECK_EQUAL(has_missing[i] != 0, bool{expected[i]});
+  for (std::size_t i = 0; i < n_columns; ++i) {
+    CHECK_EQUAL(found[i].has_missing, bool{is_missing[i]});
+    CHECK_EQUAL(found[i].has_infinite, i == 0 && n_rows > 0);
+  }
 }
 
 }  // namespace
@@ -74,8 +77,10 @@ void check_codes(std::size_t n_rows, std::size_t n_workers) {
 TEST(a_code_counts_the_cuts_that_are_not_above_a_number) {
   for (const std::size_t n_workers : {1, 3}) {
     for (const std::size_t n_rows : {0, 1, 255, 256, 257, 10'000}) {
-      check_codes<std::uint8_t>(n_rows, n_workers);
-      check_codes<std::uint16_t>(n_rows, n_workers);
+      for (const std::size_t n_columns : {1, 2, 3, 4, 5, 6, 7, 8, 9, 17}) {
+        check_codes<std::uint8_t>(n_rows, n_columns, n_workers);
+        check_codes<std::uint16_t>(n_rows, n_columns, n_workers);
+      }
     }
   }
 }

@@ -1,5 +1,6 @@
 #include <map>
 #include <random>
+#include <stdexcept>
 #include <vector>
 
 #include "bcart/group.hpp"
@@ -37,19 +38,21 @@ Rows<Code> random_rows(std::mt19937_64& random, std::size_t n_rows, std::size_t 
   return rows;
 }
 
-// The map sorts rows as words in a dictionary, and finds the first of each.
+// The map sorts rows as words in a dictionary.
 template <class Code>
 void check_groups(const Rows<Code>& rows, std::size_t n_workers) {
-  std::map<Word, std::size_t> first;
-  for (std::size_t i = 0; i < rows.size(); ++i) first.try_emplace(rows.row(i), i);
   std::map<Word, std::size_t> number;
-  for (const auto& [row, _] : first) number.try_emplace(row, number.size());
+  for (std::size_t i = 0; i < rows.size(); ++i) number.try_emplace(rows.row(i));
+  std::size_t n_groups = 0;
+  for (auto& [row, group] : number) group = n_groups++;
   Monitor monitor;
   Workers workers(n_workers, monitor);
   const Groups groups = group_rows(rows.codes.data(), rows.size(), rows.n_features, workers);
-  CHECK_EQUAL(groups.size(), first.size());
+  CHECK_EQUAL(groups.size(), n_groups);
   for (std::size_t i = 0; i < rows.size(); ++i) CHECK_EQUAL(groups.group_of[i], number[rows.row(i)]);
-  for (const auto& [row, i] : first) CHECK_EQUAL(groups.first_row[number[row]], i);
+  const Array<Code> codes = codes_of_groups(groups, rows.codes.data(), rows.n_features, workers);
+  const Rows<Code> distinct{rows.n_features, {codes.begin(), codes.end()}};
+  for (std::size_t group = 0; group < n_groups; ++group) CHECK_EQUAL(number[distinct.row(group)], group);
 }
 
 }  // namespace
@@ -111,22 +114,45 @@ TEST(labels_are_counted_by_weight) {
   std::mt19937_64 random(5);
   constexpr std::size_t n_rows = 50'000, n_groups = 11, n_labels = 3;
   std::vector<Group> group_of(n_rows);
-  std::vector<std::uint32_t> labels(n_rows);
+  std::vector<std::int64_t> labels(n_rows);
   std::vector<double> weights(n_rows), statistics(n_rows * n_labels);
   for (std::size_t row = 0; row < n_rows; ++row) {
     group_of[row] = static_cast<Group>(pick(random, n_groups));
-    labels[row] = static_cast<std::uint32_t>(pick(random, n_labels));
+    labels[row] = static_cast<std::int64_t>(pick(random, n_labels));
     weights[row] = static_cast<double>(random()) * 1e-19;
-    statistics[row * n_labels + labels[row]] = 1;
+    statistics[row * n_labels + static_cast<std::size_t>(labels[row])] = 1;
   }
   for (const std::size_t n_workers : {1, 3}) {
     Monitor monitor;
     Workers workers(n_workers, monitor);
     std::vector<double> counts(n_groups * (n_labels + 1)), sums(counts.size());
-    count_labels(group_of.data(), n_groups, {n_rows, n_labels, labels.data(), {weights.data(), 1}}, counts.data(),
-                 workers);
+    const Labelled<std::int64_t> rows{n_rows, n_labels, labels.data(), {weights.data(), 1}};
+    count_labels(group_of.data(), n_groups, rows, counts.data(), workers);
     add_up(group_of.data(), n_groups, {n_rows, n_labels, statistics.data(), {weights.data(), 1}}, sums.data(), workers);
     CHECK(counts == sums);
+  }
+}
+
+TEST(a_label_without_a_place_ends_the_count) {
+  constexpr std::size_t n_rows = 50'000;
+  const std::vector<Group> group_of(n_rows);
+  const double weight = 1;
+  for (const std::int64_t label : {-1, 2}) {
+    std::vector<std::int64_t> labels(n_rows, 1);
+    labels[40'000] = label;
+    for (const std::size_t n_workers : {1, 2}) {
+      Monitor monitor;
+      Workers workers(n_workers, monitor);
+      std::vector<double> counts(3);
+      bool is_refused = false;
+      try {
+        count_labels(group_of.data(), 1, Labelled<std::int64_t>{n_rows, 2, labels.data(), {&weight, 0}}, counts.data(),
+                     workers);
+      } catch (const std::out_of_range&) {
+        is_refused = true;
+      }
+      CHECK(is_refused);
+    }
   }
 }
 

@@ -227,17 +227,18 @@ class Groups:
     @property
     def group_of(self) -> Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', writable=False)]: ...
 
-    @property
-    def first_row(self) -> Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', writable=False)]: ...
-
     def add_up(self, begin: int, statistics: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), device='cpu', writable=False)], sums: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], n_workers: int) -> None:
         """
         Add statistics and weights of consecutive rows, the first being number `begin`, to the sums of the groups.
         """
 
-    def count_labels(self, labels: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), device='cpu', writable=False)], sums: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], n_workers: int) -> None:
+    @overload
+    def count_labels(self, labels: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), device='cpu', writable=False)], sums: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], n_workers: int) -> None: ...
+
+    @overload
+    def count_labels(self, labels: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), device='cpu', writable=False)], sums: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], n_workers: int) -> None:
         """
-        Add the weight of each row to the sum in the place of its label, and to the last sum of its group.
+        Add the weight of each row to the sum in the place of its label, and to the last sum of its group. Raises IndexError if a label has no place.
         """
 
 class DeadlinePassed(TimeoutError):
@@ -248,9 +249,9 @@ def limit_rows(seconds: float | None) -> None:
     Let passes over rows that this thread begins end in so many seconds, with DeadlinePassed.
     """
 
-def encode(columns: Sequence[Annotated[NDArray[numpy.float64], dict(shape=(None,), device='cpu', writable=False)]], cuts: Sequence[Annotated[NDArray[numpy.float64], dict(shape=(None,), device='cpu', writable=False)]], first_code: Sequence[int], n_workers: int) -> tuple[Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', writable=False)], list[int]]: ...
+def encode(columns: Sequence[Annotated[NDArray[numpy.float64], dict(shape=(None,), device='cpu', writable=False)]], cuts: Sequence[Annotated[NDArray[numpy.float64], dict(shape=(None,), device='cpu', writable=False)]], first_code: Sequence[int], n_workers: int) -> tuple[Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', writable=False)], list[bool], list[bool]]: ...
 
-def encode_widely(columns: Sequence[Annotated[NDArray[numpy.float64], dict(shape=(None,), device='cpu', writable=False)]], cuts: Sequence[Annotated[NDArray[numpy.float64], dict(shape=(None,), device='cpu', writable=False)]], first_code: Sequence[int], n_workers: int) -> tuple[Annotated[NDArray[numpy.uint16], dict(shape=(None,), order='C', writable=False)], list[int]]: ...
+def encode_widely(columns: Sequence[Annotated[NDArray[numpy.float64], dict(shape=(None,), device='cpu', writable=False)]], cuts: Sequence[Annotated[NDArray[numpy.float64], dict(shape=(None,), device='cpu', writable=False)]], first_code: Sequence[int], n_workers: int) -> tuple[Annotated[NDArray[numpy.uint16], dict(shape=(None,), order='C', writable=False)], list[bool], list[bool]]: ...
 
 def survey(columns: Sequence[Annotated[NDArray[numpy.float64], dict(shape=(None,), device='cpu', writable=False)]], max_distinct: int, n_workers: int) -> list[tuple[bool, bool, list[float]]]: ...
 
@@ -259,7 +260,7 @@ def find_bounds(columns: Sequence[Annotated[NDArray[numpy.float64], dict(shape=(
 def weigh(column: Annotated[NDArray[numpy.float64], dict(shape=(None,), device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), device='cpu', writable=False)] | None) -> tuple[Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', writable=False)], Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', writable=False)]]: ...
 
 @overload
-def group_rows(codes: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu', writable=False)], n_workers: int) -> Groups: ...
+def group_rows(codes: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu', writable=False)], n_workers: int) -> tuple[Groups, Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', writable=False)]]: ...
 
 @overload
-def group_rows(codes: Annotated[NDArray[numpy.uint16], dict(shape=(None, None), order='C', device='cpu', writable=False)], n_workers: int) -> Groups: ...
+def group_rows(codes: Annotated[NDArray[numpy.uint16], dict(shape=(None, None), order='C', device='cpu', writable=False)], n_workers: int) -> tuple[Groups, Annotated[NDArray[numpy.uint16], dict(shape=(None,), order='C', writable=False)]]: ...

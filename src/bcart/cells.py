@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import get_args
+from typing import Any, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -13,7 +13,7 @@ from bcart import _core
 from bcart.errors import InvalidDataError
 from bcart.grid import CodeArray, Kind
 from bcart.limits import Limits, within_memory
-from bcart.parse import FloatArray, as_floats, as_weights
+from bcart.parse import FloatArray, as_floats, as_weights, present_rows
 
 MAX_WEIGHT = 1e30  # beyond, the tenth power of a count overflows
 _ROWS_PER_STEP = 2**18  # whose statistics are made and added, then forgotten
@@ -60,7 +60,7 @@ class Cells:
         sums = as_floats(statistics, "statistics")
         weight = sums.sum(axis=-1) if weights is None else as_floats(weights, "weights")
         self._hold(np.array(_as_codes(codes)), sums, weight, kinds)
-        if len(_core.group_rows(self.codes, 1)) < self.n_cells:
+        if len(_core.group_rows(self.codes, 1)[0]) < self.n_cells:
             raise InvalidDataError("two cells have the same codes; add up rows with Cells.from_rows")
 
     def _hold(
@@ -100,11 +100,11 @@ class Cells:
         row_codes, n_workers = _as_codes(codes), Limits(n_jobs=n_jobs).n_workers
         statistics_of = statistics if callable(statistics) else _sliced(statistics, len(row_codes))
         weights = as_weights(sample_weight, len(row_codes))
-        present = _present(weights)
-        row_codes = row_codes if present.all() else row_codes[present]
-        groups = _core.group_rows(row_codes, n_workers)
+        present = present_rows(weights)
+        row_codes = row_codes if present is None else row_codes[present]
+        groups, cell_codes = _core.group_rows(row_codes, n_workers)
         sums = _add_up(groups, statistics_of, weights, present, n_workers)
-        return cls._of_groups(groups, row_codes, sums, kinds)
+        return cls._of_groups(cell_codes, sums, kinds)
 
     @classmethod
     @within_memory()
@@ -133,22 +133,25 @@ class Cells:
         [[0.0, 2.0], [1.0, 0.0]]
         """
         row_codes, n_workers = _as_codes(codes), Limits(n_jobs=n_jobs).n_workers
-        row_labels = _as_label_numbers(labels, n_labels, len(row_codes))
+        row_labels = _as_label_numbers(labels, len(row_codes))
         weights = as_weights(sample_weight, len(row_codes))
-        present = _present(weights)
-        if not present.all():
+        present = present_rows(weights)
+        if present is not None:
+            _refuse_other_labels(np.asarray(labels), n_labels)
             row_codes, row_labels, weights = row_codes[present], row_labels[present], weights[present]
-        groups = _core.group_rows(row_codes, n_workers)
+        groups, cell_codes = _core.group_rows(row_codes, n_workers)
         sums = np.zeros((len(groups), n_labels + 1))
-        groups.count_labels(row_labels, weights, sums, n_workers)
-        return cls._of_groups(groups, row_codes, sums, kinds)
+        try:
+            groups.count_labels(row_labels, weights, sums, n_workers)
+        except IndexError:
+            _refuse_other_labels(np.asarray(labels), n_labels)
+            raise
+        return cls._of_groups(cell_codes, sums, kinds)
 
     @classmethod
-    def _of_groups(
-        cls, groups: _core.Groups, codes: CodeArray, sums: FloatArray, kinds: Sequence[Kind] | None
-    ) -> Cells:
+    def _of_groups(cls, codes: CodeArray, sums: FloatArray, kinds: Sequence[Kind] | None) -> Cells:
         cells = cls.__new__(cls)
-        cells._hold(np.take(codes, groups.first_row, axis=0), sums[:, :-1].copy(), sums[:, -1].copy(), kinds)
+        cells._hold(codes.reshape(len(sums), -1), sums[:, :-1].copy(), sums[:, -1].copy(), kinds)
         return cells
 
     @property
@@ -194,22 +197,19 @@ def _as_codes(codes: npt.ArrayLike) -> CodeArray:
     return np.asarray(array, dtype=np.uint8, order="C")
 
 
-def _present(weights: FloatArray) -> npt.NDArray[np.bool_]:
-    present = weights > 0
-    if not present.any():
-        raise InvalidDataError("there are no rows with a positive weight")
-    return present
-
-
-def _as_label_numbers(labels: npt.ArrayLike, n_labels: int, n_rows: int) -> npt.NDArray[np.uint32]:
+def _as_label_numbers(labels: npt.ArrayLike, n_rows: int) -> npt.NDArray[Any]:
+    """Return one whole number a row, as the core reads them; it is the one to notice that some are too large."""
     numbers = np.asarray(labels)
     if numbers.shape != (n_rows,) or not np.issubdtype(numbers.dtype, np.integer):
         raise InvalidDataError(
             f"{n_rows} rows need as many labels, whole numbers, got shape {numbers.shape} of {numbers.dtype}"
         )
-    if numbers.min() < 0 or numbers.max() >= n_labels:
-        raise InvalidDataError(f"labels must lie between 0 and {n_labels - 1}, got {numbers.min()} to {numbers.max()}")
-    return np.asarray(numbers, dtype=np.uint32, order="C")
+    return np.asarray(numbers, dtype=np.uint8 if numbers.dtype == np.uint8 else np.int64, order="C")
+
+
+def _refuse_other_labels(labels: npt.NDArray[np.integer], n_labels: int) -> None:
+    if labels.min() < 0 or labels.max() >= n_labels:
+        raise InvalidDataError(f"labels must lie between 0 and {n_labels - 1}, got {labels.min()} to {labels.max()}")
 
 
 def _sliced(statistics: npt.ArrayLike, n_rows: int) -> StatisticsOf:
@@ -223,18 +223,16 @@ def _add_up(
     groups: _core.Groups,
     statistics_of: StatisticsOf,
     weights: FloatArray,
-    present: npt.NDArray[np.bool_],
+    present: npt.NDArray[np.bool_] | None,
     n_workers: int,
 ) -> FloatArray:
     """Return the sums of the statistics of each group and, behind them, of the weights."""
     sums, n_added = np.empty((0, 0)), 0
     for start in range(0, len(weights), _ROWS_PER_STEP):
         rows = slice(start, min(start + _ROWS_PER_STEP, len(weights)))
-        here = present[rows]
-        if not here.all():
-            part, weight = statistics_of(rows)[here], weights[rows][here]
-        else:
-            part, weight = statistics_of(rows), weights[rows]
+        part, weight = statistics_of(rows), weights[rows]
+        if present is not None:
+            part, weight = part[present[rows]], weight[present[rows]]
         if start == 0:
             sums = np.zeros((len(groups), part.shape[1] + 1))
         groups.add_up(n_added, part, weight, sums, n_workers)

@@ -19,7 +19,7 @@ from bcart.errors import InvalidDataError
 from bcart.grid import Binning, Grid, Kind
 from bcart.limits import DEFAULT_MAX_MEMORY, Limits, format_bytes
 from bcart.listing import FOLDED_LEVELS, Family, list_boxes
-from bcart.parse import as_weights
+from bcart.parse import as_weights, present_rows
 from bcart.tables import Nominal, read_table
 
 _PROBE_BYTES = 32_000_000
@@ -183,8 +183,9 @@ def estimate_cost(
     weights, targets = as_weights(sample_weight, table.n_rows), np.asarray(y)
     if targets.shape != (table.n_rows,):
         raise InvalidDataError(f"y must have one target for each of {table.n_rows} rows, got shape {targets.shape}")
-    present = weights > 0
-    table, targets, weights = table.take(present), targets[present], weights[present]
+    present = present_rows(weights)
+    if present is not None:
+        table, targets, weights = table.take(present), targets[present], weights[present]
     grid = Grid.from_table(table, max_bins, binning, weights, limits.n_workers)
     n_distinct = len(set(targets.tolist()))
     is_number = targets.dtype.kind == "f" and bool((targets != np.floor(targets)).any())

@@ -12,8 +12,8 @@ import numpy.typing as npt
 from bcart import _core
 from bcart.errors import InvalidDataError, InvalidModelError
 from bcart.limits import Limits, within_memory
-from bcart.parse import FloatArray, as_floats, as_weights, as_whole, name_features
-from bcart.tables import UNSEEN, Labels, Nominal, Table, describe_labels, read_table
+from bcart.parse import FloatArray, as_floats, as_weights, as_whole, name_features, present_rows
+from bcart.tables import UNSEEN, Labels, Nominal, Table, describe_labels, read_table, refuse_infinite
 
 CodeArray = npt.NDArray[np.uint8]
 BoolArray = npt.NDArray[np.bool_]
@@ -113,13 +113,14 @@ class Grid:
         max_bins = as_whole(max_bins, "max_bins", f"a whole number from 2 to {MAX_BINS}", 2, MAX_BINS)
         if binning not in ("uniform", "quantile"):
             raise InvalidModelError(f"binning={binning!r} must be 'uniform' or 'quantile'")
-        if not (weights > 0).any():
-            raise InvalidDataError("there are no rows with a positive weight to choose bins from")
-        if not (weights > 0).all():
-            table, weights = table.take(weights > 0), weights[weights > 0]
+        present = present_rows(weights)
+        if present is not None:
+            table, weights = table.take(present), weights[present]
         categories = tuple(column.labels() if column.is_nominal else None for column in table.columns)
         columns = table.numbers(categories)
         has_missing, has_many, distinct = zip(*_core.survey(columns, max_bins, n_workers), strict=True)
+        if not np.isfinite(np.concatenate(distinct)).all():
+            refuse_infinite(table.names, columns)
         values = [
             np.array(few) if labels is None else np.arange(len(labels), dtype=np.float64)
             for few, labels in zip(distinct, categories, strict=True)
@@ -172,7 +173,10 @@ class Grid:
         return _midpoints(self.highest[feature][lower - first], self.lowest[feature][upper - first])
 
     def columns(self, X: Any) -> list[FloatArray]:
-        """Return columns of numbers: NaN where values are missing, labels by their places, -1 for unknown ones."""
+        """Return columns of numbers: NaN where values are missing, labels by their places, -1 for unknown ones.
+
+        Some may be infinite, see `Column`.
+        """
         nominal = [labels is not None for labels in self.categories]
         return read_table(X, nominal, self.feature_names).numbers(self.categories)
 
@@ -191,7 +195,9 @@ class Grid:
         return [_midpoints(high[:-1], low[1:]) for low, high in zip(self.lowest, self.highest, strict=True)]
 
     def _encode_columns(self, columns: list[FloatArray], n_workers: int) -> CodeArray:
-        codes, has_missing = _core.encode(columns, self.cuts, self.has_missing, n_workers)
+        codes, has_missing, has_infinite = _core.encode(columns, self.cuts, self.has_missing, n_workers)
+        if any(has_infinite):
+            refuse_infinite(self.feature_names, columns)
         for feature, column in enumerate(columns):
             if has_missing[feature] > self.has_missing[feature] or self.categories[feature] is not None:
                 self._refuse_unknown(feature, column)

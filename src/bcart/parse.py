@@ -36,10 +36,12 @@ def as_weights(sample_weight: npt.ArrayLike | None, n_rows: int) -> FloatArray:
     """Return one finite, non-negative weight a row, 1 by default."""
     if sample_weight is None:
         return np.broadcast_to(np.float64(1), n_rows)  # which takes no memory
-    weights = as_floats(sample_weight, "sample_weight")
+    is_read = isinstance(sample_weight, np.ndarray) and sample_weight.dtype == np.float64 and is_shared(sample_weight)
+    weights = np.asarray(sample_weight) if is_read else as_floats(sample_weight, "sample_weight")
     if weights.shape != (n_rows,):
         raise InvalidDataError(f"sample_weight has shape {weights.shape}, expected ({n_rows},): one weight a row")
-    is_wrong = ~(np.isfinite(weights) & (weights >= 0))
+    different = weights[:1] if is_shared(weights) else weights
+    is_wrong = ~(np.isfinite(different) & (different >= 0))
     if is_wrong.any():
         row = int(np.flatnonzero(is_wrong)[0])
         raise InvalidDataError(
@@ -47,6 +49,21 @@ def as_weights(sample_weight: npt.ArrayLike | None, n_rows: int) -> FloatArray:
             "weights must be finite and not negative, zero drops a row"
         )
     return weights
+
+
+def is_shared(values: npt.NDArray[Any]) -> bool:
+    """Tell whether one number stands for all."""
+    return values.strides == (0,)
+
+
+def present_rows(weights: FloatArray) -> npt.NDArray[np.bool_] | None:
+    """Tell which rows have a positive weight, one at least; None if all have."""
+    present = (weights[:1] if is_shared(weights) else weights) > 0
+    if not present.any():
+        raise InvalidDataError(
+            "there are no rows with a positive weight: sample_weight is zero for all, at least one must be positive"
+        )
+    return None if present.all() else present
 
 
 def as_number(value: object, name: str, meaning: str, above: float = -np.inf) -> float:

@@ -13,6 +13,7 @@ from bcart.cached import cached_property
 from bcart.graph import Tests
 from bcart.grid import Grid
 from bcart.parse import FloatArray
+from bcart.tables import refuse_infinite
 from bcart.tree import describe_test
 
 _MISSING = 0  # the position of a missing value; known ones follow
@@ -67,7 +68,10 @@ class Routing:
     def positions(self, X: Any, n_workers: int = 1) -> Positions:
         """Return the position of each row on each feature."""
         columns = self.grid.columns(X)
-        positions, _ = _core.encode_widely(columns, self.cuts, [_MISSING + 1] * len(columns), n_workers)
+        first = [_MISSING + 1] * len(columns)
+        positions, _, has_infinite = _core.encode_widely(columns, self.cuts, first, n_workers)
+        if any(has_infinite):
+            refuse_infinite(self.grid.feature_names, columns)
         return np.asarray(positions).reshape(-1, len(columns))
 
     def queries(self, positions: npt.NDArray[np.uint32], box_weights: FloatArray | None) -> _core.Queries:

@@ -57,8 +57,8 @@ class Rows:
 
     def distinct(self) -> tuple[Rows, npt.NDArray[np.intp]]:
         """Return the rows that some tree can tell apart, and which of them each row is."""
-        groups = _core.group_rows(self.positions, self.n_workers)
-        positions = np.take(self.positions, groups.first_row, axis=0)
+        groups, distinct = _core.group_rows(self.positions, self.n_workers)
+        positions = distinct.reshape(-1, self.positions.shape[1])
         return replace(self, positions=positions), groups.group_of.astype(np.intp)
 
     def moments(self, predictor: Predictor) -> tuple[Moments, FloatArray]:

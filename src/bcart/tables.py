@@ -23,7 +23,10 @@ _MOST_EXACT = 2**53  # floats hold all whole numbers up to it
 
 @dataclass(frozen=True, eq=False)
 class Column:
-    """One feature: numbers with NaN for missing values, or labels with None for them."""
+    """One feature: numbers with NaN for missing values, or labels with None for them.
+
+    Whoever goes through the numbers meets the infinite ones among them, and has to `refuse_infinite` ones.
+    """
 
     name: str
     values: npt.NDArray[Any]
@@ -70,8 +73,8 @@ class Table:
 
     def take(self, rows: npt.NDArray[np.bool_]) -> Table:
         """Return the table of some of the rows."""
-        if rows.all():
-            return self
+        numeric = [column for column in self.columns if not column.is_nominal]
+        refuse_infinite([column.name for column in numeric], [column.values for column in numeric])
         return Table(tuple(Column(c.name, c.values[rows], c.is_nominal) for c in self.columns))
 
 
@@ -107,8 +110,9 @@ def read_table(X: Any, nominal: Nominal = "from_dtype", names: Sequence[str] | N
 def as_numbers(X: Any, names: Sequence[str], categories: Sequence[Labels | None]) -> FloatArray:
     """Return rows as numbers, labels by their places among those known: how trees and grids see a table."""
     nominal = [labels is not None for labels in categories]
-    table = read_table(X, nominal, names)
-    return np.column_stack(table.numbers(categories))
+    rows = np.column_stack(read_table(X, nominal, names).numbers(categories))
+    refuse_infinite(names, rows.T)
+    return rows
 
 
 def as_rows(columns: Sequence[npt.NDArray[Any]]) -> npt.NDArray[Any]:
@@ -242,12 +246,17 @@ def _as_numbers(column: Any, name: str) -> FloatArray:
     numbers = np.asarray(values, dtype=np.float64)
     if numbers.strides[0] % numbers.itemsize or not numbers.flags.aligned:
         numbers = numbers.copy()  # fields of records lie where the core cannot read them
-    if np.isinf(numbers).any():
-        row = int(np.flatnonzero(np.isinf(numbers))[0])
-        raise InvalidDataError(
-            f"column {name!r} contains {numbers[row]} (row {row}); clip infinite values, or make them missing (NaN)"
-        )
     return numbers
+
+
+def refuse_infinite(names: Sequence[str], columns: Iterable[FloatArray]) -> None:
+    """Say where the first infinite number is, if there is one."""
+    for name, numbers in zip(names, columns, strict=True):
+        if np.isinf(numbers).any():
+            row = int(np.flatnonzero(np.isinf(numbers))[0])
+            raise InvalidDataError(
+                f"column {name!r} contains {numbers[row]} (row {row}); clip infinite values, or make them missing (NaN)"
+            )
 
 
 def _as_number(value: Any, name: str, row: int) -> float:

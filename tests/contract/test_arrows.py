@@ -205,7 +205,19 @@ def test_the_bindings_are_where_the_languages_meet():
 
 # The engine from the bottom up, as includes of headers.
 ENGINE = (
-    {"memory", "cells", "fingerprint", "workers", "random", "gamma", "exponential", "registry", "prior"},
+    {
+        "memory",
+        "cells",
+        "cuts",
+        "fingerprint",
+        "workers",
+        "random",
+        "gamma",
+        "exponential",
+        "registry",
+        "prior",
+        "unroll",
+    },
     {"array", "test_numbers", "leaf", "encode", "addition"},
     {"table", "splits", "group", "weigh"},
     {"graph", "batch"},

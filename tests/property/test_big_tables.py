@@ -7,8 +7,9 @@ from hypothesis import strategies as st
 
 from bcart import BayesianTreeClassifier, BayesianTreeRegressor, Cells, Grid, InvalidDataError, _core
 from bcart.estimators.classifier import _number_labels
+from bcart.parse import as_weights
 
-N_MANY = 70_000  # rows that are worth several threads
+N_MANY = 270_000  # rows that are worth several threads
 
 seeds = st.integers(0, 2**32 - 1)
 max_bins = st.sampled_from([2, 3, 10, 21, 22, 255])
@@ -100,9 +101,9 @@ def test_codes_are_places_among_the_cuts(column, others, max_bins):
 def test_infinite_numbers_are_outside_of_all_cuts():
     columns = [np.array([-np.inf, np.inf, np.nan, 1.0])]
     for n_cuts in (0, 1, 3, 4, 15, 16, 30, 200):
-        codes, has_missing = _core.encode(columns, [np.arange(n_cuts) + 0.5], [1], 1)
+        codes, has_missing, has_infinite = _core.encode(columns, [np.arange(n_cuts) + 0.5], [1], 1)
         assert codes.tolist() == [1, n_cuts + 1, 0, 1 + min(1, n_cuts)]
-        assert has_missing == [1]
+        assert has_missing == has_infinite == [True]
 
 
 TABLE = np.round(np.random.default_rng(0).normal(size=(50, 4)), 1).astype(np.float32)
@@ -151,10 +152,10 @@ def test_a_table_without_rows_has_no_codes():
 @given(code_rows(), st.sampled_from([np.uint8, np.uint16]), st.integers(1, 4))
 def test_groups_are_those_of_sorted_rows(rows, dtype, n_workers):
     rows = rows.astype(dtype) * dtype(1 if dtype is np.uint8 else 257)
-    distinct, first, which = np.unique(rows, axis=0, return_index=True, return_inverse=True)
-    groups = _core.group_rows(rows, n_workers)
+    distinct, which = np.unique(rows, axis=0, return_inverse=True)
+    groups, codes = _core.group_rows(rows, n_workers)
     assert len(groups) == len(distinct)
-    np.testing.assert_array_equal(groups.first_row, first)
+    np.testing.assert_array_equal(codes.reshape(distinct.shape), distinct)
     np.testing.assert_array_equal(groups.group_of, which.ravel())
 
 
@@ -197,8 +198,34 @@ def test_labels_count_as_a_one_in_the_column_of_their_class(rows, seed, n_labels
 
 @pytest.mark.parametrize("labels", [[0], [0, 2], [-1, 0], [0.0, 1.0], [[0], [1]], ["a", "b"]])
 def test_labels_that_make_no_sense_are_refused(labels):
-    with pytest.raises(InvalidDataError, match="labels"):
-        Cells.from_labels([[0], [1]], labels, 2)
+    for weights in (None, [1.0, 0.0], [0.0, 1.0]):
+        with pytest.raises(InvalidDataError, match="labels"):
+            Cells.from_labels([[0], [1]], labels, 2, weights)
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.int8, np.uint16, np.int32, np.int64, np.uint64])
+def test_labels_of_any_width_are_counted_alike(dtype):
+    labels = np.array([0, 1, 1, 0, 1], dtype=dtype)
+    for numbers in (labels, np.repeat(labels, 2)[::2], labels.astype(labels.dtype.newbyteorder())):
+        cells = Cells.from_labels(np.array([[0], [0], [1], [1], [1]]), numbers, 2)
+        assert cells.statistics.tolist() == [[1, 1], [1, 2]]
+
+
+def test_a_label_that_is_too_large_is_told_whatever_its_type():
+    for largest in (np.uint8(2), np.uint64(2**64 - 1)):
+        with pytest.raises(InvalidDataError, match=f"labels must lie between 0 and 1, got 0 to {largest}"):
+            Cells.from_labels([[0], [1]], np.array([0, largest], dtype=largest.dtype), 2)
+
+
+def test_one_weight_for_all_rows_takes_no_memory_and_is_checked():
+    rows, labels = np.zeros((3, 1), dtype=np.uint8), np.array([0, 1, 1])
+    assert Cells.from_labels(rows, labels, 2, np.broadcast_to(0.5, 3)).statistics.tolist() == [[0.5, 1.0]]
+    assert as_weights(np.broadcast_to(0.5, 3), 3).strides == (0,)
+    for weight, message in [(0.0, "no rows with a positive weight"), (-1.0, "not negative"), (np.nan, "finite")]:
+        with pytest.raises(InvalidDataError, match=message):
+            Cells.from_labels(rows, labels, 2, np.broadcast_to(weight, 3))
+    with pytest.raises(InvalidDataError, match=r"shape \(4,\)"):
+        as_weights(np.broadcast_to(0.5, 4), 3)
 
 
 def test_statistics_of_many_rows_are_asked_for_in_order():
@@ -217,7 +244,7 @@ def test_statistics_of_many_rows_are_asked_for_in_order():
 
 
 def test_what_does_not_belong_together_is_refused():
-    groups = _core.group_rows(np.zeros((3, 1), dtype=np.uint8), 1)
+    groups, _ = _core.group_rows(np.zeros((3, 1), dtype=np.uint8), 1)
     ones, sums = np.ones((3, 1)), np.zeros((1, 2))
     for begin, statistics, weights, into in [
         (1, ones, np.ones(3), sums),
@@ -228,13 +255,18 @@ def test_what_does_not_belong_together_is_refused():
     ]:
         with pytest.raises(ValueError, match="do not belong"):
             groups.add_up(begin, statistics, weights, into, 1)
-    for labels, into in [([0, 0], np.zeros((1, 2))), ([0, 0, 1], np.zeros((1, 2))), ([0, 0, 0], np.zeros((1, 0)))]:
+    for labels, into in [([0, 0], np.zeros((1, 2))), ([0, 0, 0], np.zeros((1, 0)))]:
         with pytest.raises(ValueError, match="do not belong"):
-            groups.count_labels(np.array(labels, dtype=np.uint32), np.ones(3), into, 1)
+            groups.count_labels(np.array(labels, dtype=np.int64), np.ones(3), into, 1)
+    for label in (-1, 1):
+        with pytest.raises(IndexError, match="a label is negative, or not below"):
+            groups.count_labels(np.array([0, 0, label]), np.ones(3), np.zeros((1, 2)), 1)
     with pytest.raises(ValueError, match="same length"):
         _core.survey([np.ones(2), np.ones(3)], 5, 1)
     with pytest.raises(ValueError, match="needs its cuts"):
         _core.encode([np.ones(2)], [], [0], 1)
+    with pytest.raises(ValueError, match="too many cuts"):
+        _core.encode([np.ones(2)], [np.arange(255.0)], [1], 1)
 
 
 # Labels

@@ -41,6 +41,7 @@ class Array {
     size_ = size;
   }
   void shrink_to_fit() { reserve(size_); }
+  void expect_filling() { bcart::expect_filling(memory()); }
 
  private:
   void swap(Array& other) noexcept {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "bcart/cuts.hpp"
 #include "bcart/workers.hpp"
 
 namespace bcart {
@@ -25,27 +26,20 @@ struct Columns {
   std::size_t size() const { return columns.size(); }
 };
 
-// Ascending numbers that part all others; a number belongs behind the cuts that are not above it.
-class Cuts {
- public:
-  static constexpr std::size_t kMostAtOnce = 256;
+struct Blemishes {
+  bool has_missing = false, has_infinite = false;
 
-  explicit Cuts(const std::vector<double>& cuts);
-
-  // How many cuts are not above each of at most kMostAtOnce numbers; none if the number is missing.
-  void count(const double* numbers, std::size_t n, std::int64_t* counts) const;
-
- private:
-  std::size_t n_cuts_;
-  int n_levels_ = 0;
-  std::vector<double> padded_;  // to a power of two, with NaN, which no number reaches
+  void operator|=(const Blemishes& other) {
+    has_missing |= other.has_missing;
+    has_infinite |= other.has_infinite;
+  }
 };
 
 // Writes codes row by row: 0 for a missing number, else the count of cuts that are not above it and the first code of
-// the column. Returns for each column whether a number is missing.
+// the column, which fit into a code together. Returns what each column holds besides finite numbers.
 template <class Code>
-std::vector<std::uint8_t> encode(const Columns& table, const std::vector<Cuts>& cuts,
-                                 const std::vector<std::uint32_t>& first_code, Code* codes, Workers& workers);
+std::vector<Blemishes> encode(const Columns& table, const std::vector<Cuts>& cuts,
+                              const std::vector<std::uint32_t>& first_code, Code* codes, Workers& workers);
 
 // What has to be known of a column before bins are chosen.
 struct Extent {

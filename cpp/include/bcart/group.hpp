@@ -14,15 +14,19 @@ using Group = std::uint32_t;
 
 // Groups are numbered in lexicographic order of their codes, whatever the number of threads.
 struct Groups {
-  Array<Group> group_of;           // of each row
-  Array<std::uint32_t> first_row;  // of each group
+  Array<Group> group_of;          // of each row
+  Array<std::uint32_t> some_row;  // of each group
 
-  std::size_t size() const { return first_row.size(); }
+  std::size_t size() const { return some_row.size(); }
 };
 
 // Groups rows of n_features codes, one row behind the other.
 template <class Code>
 Groups group_rows(const Code* codes, std::size_t n_rows, std::size_t n_features, Workers& workers);
+
+// The codes of each group, one group behind the other.
+template <class Code>
+Array<Code> codes_of_groups(const Groups& groups, const Code* codes, std::size_t n_features, Workers& workers);
 
 // Statistics of consecutive rows, one row behind the other, and the weight of each row.
 struct Summands {
@@ -37,14 +41,18 @@ struct Summands {
 void add_up(const Group* group_of, std::size_t n_groups, const Summands& rows, double* sums, Workers& workers);
 
 // Labels 0, 1, ... of consecutive rows, and the weight of each row.
+template <class Label>
 struct Labelled {
   std::size_t n_rows = 0;
   std::size_t n_labels = 0;
-  const std::uint32_t* labels = nullptr;
+  const Label* labels = nullptr;
   Column weights;
 };
 
-// As add_up does for rows whose statistics are a 1 in the place of the label and else 0.
-void count_labels(const Group* group_of, std::size_t n_groups, const Labelled& rows, double* sums, Workers& workers);
+// As add_up does for rows whose statistics are a 1 in the place of the label and else 0. Throws std::out_of_range if a
+// label has no place.
+template <class Label>
+void count_labels(const Group* group_of, std::size_t n_groups, const Labelled<Label>& rows, double* sums,
+                  Workers& workers);
 
 }  // namespace bcart

@@ -21,7 +21,7 @@ from bcart.grid import Grid
 from bcart.leaves import LeafModel
 from bcart.limits import Limits, within_memory
 from bcart.listing import Family
-from bcart.parse import FloatArray, as_weights
+from bcart.parse import FloatArray, as_weights, present_rows
 from bcart.posterior import Posterior
 from bcart.priors import choose_prior
 from bcart.rows import as_predictor
@@ -67,10 +67,8 @@ class BayesianTree(BaseEstimator):  # type: ignore[misc]
         X, targets = self._validated(X, y)
         table = read_table(X, self.categorical_features, getattr(self, "feature_names_in_", None))
         weights = as_weights(sample_weight, table.n_rows)
-        present = weights > 0
-        if not present.any():
-            raise InvalidDataError("sample_weight is zero for every row; at least one must be positive")
-        if present.all():
+        present = present_rows(weights)
+        if present is None:
             return table, targets, weights
         return table.take(present), targets[present], weights[present]
 

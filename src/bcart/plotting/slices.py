@@ -17,7 +17,7 @@ from bcart.plotting.sources import posterior_of, predictor_of
 from bcart.plotting.text import join_within, shorten
 from bcart.posterior import Posterior
 from bcart.rows import Predictor
-from bcart.tables import describe_labels
+from bcart.tables import describe_labels, refuse_infinite
 
 MAX_LINES = 5  # for classes in one picture
 MAX_NAMED = 3  # features that are listed with the values at which they are held
@@ -73,6 +73,8 @@ class Slice:
             raise InvalidModelError(f"features={features!r} must be one feature, or two different ones")
         as_tail(level)
         columns = None if X is None else posterior.grid.columns(X)
+        if columns is not None:
+            refuse_infinite(posterior.grid.feature_names, columns)
         row = _held_row(posterior, columns, at)
         outputs = _choose_outputs(posterior, output, len(places))
         chosen = predictor_of(model, predictor)
