@@ -47,6 +47,7 @@ def all_cases() -> dict[str, Case]:
     cases += [Case(f"features-{n}", ("numbers", 500, n), max_bins=5) for n in (2, 4, 6, 8)]
     cases += [Case(f"rows-{n}", ("numbers", n, 4)) for n in (100, 300, 1000, 3000)]
     cases += [Case(f"{name}-{d}", ("file", "binary", name), max_depth=d) for name in BINARY for d in (2, 3, 4)]
+    cases += [Case("breast-cancer-3", ("breast cancer",), max_depth=3)]  # many numbers: 569 rows of 30
     return {case.name: case for case in cases}
 
 

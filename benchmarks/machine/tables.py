@@ -33,7 +33,15 @@ def numbers(n_rows: int, n_features: int) -> tuple[np.ndarray, np.ndarray, np.nd
     return X, y.astype(int), rng.random((N_QUERIES, n_features))
 
 
-MAKERS = {"file": from_file, "xor": hidden_xor, "numbers": numbers}
+def breast_cancer() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Thirty measures of a tumour, from scikit-learn; some rows are asked about again."""
+    from sklearn.datasets import load_breast_cancer
+
+    X, y = load_breast_cancer(return_X_y=True)
+    return X, y, np.random.default_rng(1).choice(X, N_QUERIES)
+
+
+MAKERS = {"file": from_file, "xor": hidden_xor, "numbers": numbers, "breast cancer": breast_cancer}
 
 
 def cells_of(case: Case) -> tuple[bcart.Cells, bcart.Grid, np.ndarray]:
