@@ -99,7 +99,8 @@ class Builder {
   std::size_t bytes_of_rules() const { return rules_.n_bytes() + (bytes_of_work() > 1'000'000 ? bytes_of_work() : 0); }
   // What the others hold while they work is not counted, so there are only as many as it is little for.
   std::size_t n_affordable_workers() const {
-    return limits_.max_bytes / kShareOfWork / std::max(bytes_of_work(), kLittleWork);
+    const std::size_t scratch = (cells_.n_cells + 1) * sizeof(Cell);
+    return limits_.max_bytes / kShareOfWork / std::max(bytes_of_work() + scratch, kLittleWork);
   }
   std::size_t bytes_a_split() const { return 2 * sizeof(BoxId) + graph_.tests.bytes_each(); }
   std::size_t bytes_a_box() const {

@@ -21,7 +21,9 @@ using Key = std::uint64_t;
 using Row = std::uint32_t;
 
 constexpr std::size_t kRowsAtOnce = 1U << 14;
-constexpr std::size_t kMostBits = 1U << 27;  // one for each possible key, which fits into a group's number, too
+constexpr std::size_t kMostBits = 1U << 27;   // one for each possible key, which fits into a group's number, too
+constexpr std::size_t kMostWords = 1U << 22;  // of such bits, those of all workers together: 32 MB
+constexpr std::size_t kFewRows = 1024;
 constexpr std::size_t kBitsPerWord = 64;
 constexpr std::size_t kBatch = 256;     // keys that are made at once
 constexpr std::size_t kMostDigits = 8;  // that a key gets at once
@@ -320,8 +322,8 @@ Groups group_rows(const Code* codes, std::size_t n_rows, std::size_t n_features,
   for (std::size_t feature = 0; feature < n_features;) {
     const Group* before = feature == 0 ? nullptr : groups.group_of.data();
     const Digits<Code> digits(codes, n_codes, feature, before, std::max<Key>(groups.size(), 1));
-    const bool are_few = digits.n_keys() <= kMostBits &&
-                         digits.n_keys() / kBitsPerWord * workers.size() <= 2 * std::max(n_rows, kRowsAtOnce);
+    const std::size_t max_words = std::min(kMostWords, 2 * std::max(n_rows, kFewRows));
+    const bool are_few = digits.n_keys() <= kMostBits && digits.n_keys() / kBitsPerWord * workers.size() <= max_words;
     are_few ? number_by_bits(digits, groups, workers) : number_by_hash(digits, groups, workers);
     feature = digits.end();
   }

@@ -160,11 +160,11 @@ class Responder {
   // and added in order.
   void run_through_fold() {
     const std::vector<std::span<const Visit>> groups = by_box(at_rim_);
-    const UnfoldingRoom room(grammar_, max_bytes_ - max_bytes_ / kShareOfVisits, workers_.size());
+    const std::size_t n_at_once = n_unfolding(grammar_, max_bytes_ - max_bytes_ / kShareOfVisits, workers_.size());
     for (std::size_t first = 0; first < groups.size(); first += kFoldsAtOnce) {
       const std::size_t n = std::min(kFoldsAtOnce, groups.size() - first);
       std::vector<std::vector<Tally>> parts(n);
-      workers_.run_few(room.n_at_once, n, [&](std::size_t i, std::size_t worker) {
+      workers_.run_few(n_at_once, n, [&](std::size_t i, std::size_t worker) {
         const std::span<const Visit> visits = groups[first + i];
         parts[i] = run_through(grammar_, visits, visits[0].box, worker);
       });

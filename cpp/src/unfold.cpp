@@ -98,13 +98,16 @@ void Unfolded::find_values() {
   }
 }
 
+std::size_t n_unfolding(const Grammar& whole, std::size_t max_bytes, std::size_t n_workers) {
+  if (whole.fold == nullptr) return n_workers;
+  return std::clamp<std::size_t>(max_bytes / most_unfolded_bytes(*whole.fold), 1, n_workers);
+}
+
 UnfoldingRoom::UnfoldingRoom(const Grammar& whole, std::size_t max_bytes, std::size_t n_workers)
-    : n_at_once(n_workers) {
+    : n_at_once(n_unfolding(whole, max_bytes / kShareToOpen, n_workers)) {
   if (whole.fold == nullptr) return;
-  const std::size_t most = most_unfolded_bytes(*whole.fold);
-  n_at_once = std::clamp<std::size_t>(max_bytes / (kShareToOpen * most), 1, n_workers);
-  n_bytes = std::min(max_bytes - max_bytes / kShareToOpen, kMostKept) / n_at_once;
-  n_bytes -= std::min(n_bytes, most);
+  const std::size_t in_work = std::min(max_bytes, n_at_once * most_unfolded_bytes(*whole.fold));
+  n_bytes = std::min({max_bytes / 2, max_bytes - in_work, kMostKept}) / n_at_once;
 }
 
 std::size_t Unfolded::n_bytes() const {

@@ -73,7 +73,7 @@ void Workers::keep(std::size_t n_workers) {
   n_busy_ = n_threads;
   wake_all();
   for (; threads_.size() > n_threads; threads_.pop_back()) threads_.back().join();
-  while (n_busy_.load() > 0) relax();
+  while (!spin_until([&] { return n_busy_.load() == 0; })) std::this_thread::yield();
 }
 
 void Workers::wake_all() {

@@ -97,9 +97,11 @@ TEST(trees_are_those_of_the_full_graph) {
       CHECK(a.statistics == b.statistics);
       for (std::size_t i = 0; i < a.log_weight.size(); ++i) CHECK(is_close(a.log_weight[i], b.log_weight[i]));
     };
-    check_same(derive_best(folded.maxima(), kRoom), derive_best(full.maxima(), kRoom));
-    check_same(derive_samples(folded.sums(), 5, 40, kRoom, folded.workers),
-               derive_samples(full.sums(), 5, 40, kRoom, full.workers));
+    for (const std::size_t max_bytes : {std::size_t{1}, kRoom}) {
+      check_same(derive_best(folded.maxima(), max_bytes), derive_best(full.maxima(), kRoom));
+      check_same(derive_samples(folded.sums(), 5, 40, max_bytes, folded.workers),
+                 derive_samples(full.sums(), 5, 40, kRoom, full.workers));
+    }
   });
 }
 
@@ -121,10 +123,12 @@ TEST(rows_end_where_they_end_in_the_full_graph) {
     CHECK(same_bytes(few_at_once.mean, here.mean) && same_bytes(few_at_once.between_trees, here.between_trees));
     const Mixtures all = mixtures(folded.sums(), asked.all(), 0, kNoLimit, folded.workers);
     CHECK(all.ends == mixtures(full.sums(), asked.all(), 0, kNoLimit, full.workers).ends);
-    CHECK(same_bytes(walk_best(folded.maxima(), asked.all(), kRoom, folded.workers).statistics,
-                     walk_best(full.maxima(), asked.all(), kRoom, full.workers).statistics));
-    CHECK(same_bytes(walk_randomly(folded.sums(), asked.all(), 3, 20, kRoom, folded.workers).statistics,
-                     walk_randomly(full.sums(), asked.all(), 3, 20, kRoom, full.workers).statistics));
+    for (const std::size_t max_bytes : {std::size_t{1}, kRoom}) {
+      CHECK(same_bytes(walk_best(folded.maxima(), asked.all(), max_bytes, folded.workers).statistics,
+                       walk_best(full.maxima(), asked.all(), kRoom, full.workers).statistics));
+      CHECK(same_bytes(walk_randomly(folded.sums(), asked.all(), 3, 20, max_bytes, folded.workers).statistics,
+                       walk_randomly(full.sums(), asked.all(), 3, 20, kRoom, full.workers).statistics));
+    }
   });
 }
 

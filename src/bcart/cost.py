@@ -273,7 +273,8 @@ class _Layers:
                 break
             self.splits.append(self.boxes[-1] * splits_a_box.at(level - 1, 0))
             n_before = sum(self.boxes)
-            self.boxes.append(n_before * (2**grown - 1) * max(0.0, 1 - n_before / most))
+            n_new = n_before * (2**grown - 1) * (1 - n_before / most)
+            self.boxes.append(max(0.0, min(n_new, most - n_before)))
             self.cells.append(self.boxes[-1] * max(1.0, a_box.at(level, 0)))
         if max_depth is not None:
             del self.boxes[max_depth + 1 :], self.cells[max_depth + 1 :], self.splits[max_depth:]

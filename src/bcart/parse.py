@@ -58,6 +58,8 @@ def is_shared(values: npt.NDArray[Any]) -> bool:
 
 def present_rows(weights: FloatArray) -> npt.NDArray[np.bool_] | None:
     """Tell which rows have a positive weight, one at least; None if all have."""
+    if len(weights) == 0:
+        raise InvalidDataError("there are no rows; at least one is needed")
     present = (weights[:1] if is_shared(weights) else weights) > 0
     if not present.any():
         raise InvalidDataError(

@@ -72,7 +72,7 @@ class Table:
         return [column.numbers(labels) for column, labels in zip(self.columns, categories, strict=True)]
 
     def take(self, rows: npt.NDArray[np.bool_]) -> Table:
-        """Return the table of some of the rows."""
+        """Return the table of some of the rows, or raise if any number is infinite: so a message names its row here."""
         numeric = [column for column in self.columns if not column.is_nominal]
         refuse_infinite([column.name for column in numeric], [column.values for column in numeric])
         return Table(tuple(Column(c.name, c.values[rows], c.is_nominal) for c in self.columns))

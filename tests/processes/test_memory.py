@@ -18,6 +18,7 @@ DATA = {
     "wide numbers": "numbers(200, 300)",
     "very wide": "numbers(60, 5000)",
     "many rows": "numbers(200_000, 3)",
+    "many cells": "coins(200_000)",
     "many classes": "coins(400)[0], np.arange(400) % 12",
 }
 BUILDS = [
@@ -29,6 +30,7 @@ BUILDS = [
     ("wide numbers", 60),
     ("very wide", 50),
     ("many rows", 100),
+    ("many cells", 60),
     ("many classes", 200),
 ]
 

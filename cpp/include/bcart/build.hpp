@@ -29,7 +29,8 @@ struct BuildLimits {
 };
 
 // When the byte budget or the workers' deadline would be crossed, the deepest complete layer stands: the graph then
-// holds every tree of the family up to `graph.max_depth`, which is 0 if not even the root could be expanded.
+// holds every tree of the family up to `graph.max_depth`, which is 0 if not even the root could be expanded. Workers
+// whose tools would not be small beside the budget are ended.
 Graph build_graph(const Cells& cells, const Family& family, const BuildLimits& limits, Workers& workers,
                   Progress& progress);
 

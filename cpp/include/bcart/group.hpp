@@ -20,7 +20,7 @@ struct Groups {
   std::size_t size() const { return some_row.size(); }
 };
 
-// Groups rows of n_features codes, one row behind the other.
+// Groups rows of n_features codes, at least one, one row behind the other.
 template <class Code>
 Groups group_rows(const Code* codes, std::size_t n_rows, std::size_t n_features, Workers& workers);
 

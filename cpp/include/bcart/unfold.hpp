@@ -119,7 +119,10 @@ class Spot {
   BoxId id_ = 0;
 };
 
-// How the bytes that may be taken by unfolded boxes are shared out.
+// So many workers may each unfold a box at once within some bytes, one at least.
+std::size_t n_unfolding(const Grammar& whole, std::size_t max_bytes, std::size_t n_workers);
+
+// How the bytes that may be taken by unfolded boxes are shared out between those in work and those that are kept.
 struct UnfoldingRoom {
   UnfoldingRoom(const Grammar& whole, std::size_t max_bytes, std::size_t n_workers);
 
