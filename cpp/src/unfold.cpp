@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t kManySplits = 128;
 constexpr std::size_t kBytesABox = 160;                      // while it is listed, but for its statistics
-constexpr std::size_t kBytesAThread = std::size_t{1} << 18;  // for its stack and what its heap keeps
+constexpr std::size_t kBytesAThread = std::size_t{1} << 20;  // for its stack and what its heap keeps
 constexpr std::size_t kShareToOpen = 4;  // of the bytes, one part is for opening boxes: what is kept saves time
 constexpr std::size_t kMostKept = std::size_t{1} << 26;  // bytes, in all threads together
 

@@ -98,7 +98,8 @@ void Workers::run(std::size_t n_chunks, const Task& task) { start(n_chunks, task
 void Workers::run_few(std::size_t n_at_once, std::size_t n_chunks, const Task& task) {
   if (n_at_once >= size()) return run(n_chunks, task);
   std::atomic<std::size_t> next = 0;
-  run(std::max<std::size_t>(n_at_once, 1), [&](std::size_t, std::size_t worker) {
+  run_each([&](std::size_t worker) {
+    if (worker >= std::max<std::size_t>(n_at_once, 1)) return;
     for (std::size_t chunk = next++; chunk < n_chunks; chunk = next++) {
       task(chunk, worker);
       checkpoint(worker);

@@ -48,7 +48,8 @@ class Workers {
   // of a task or of the monitor, ends the run early and is thrown again here.
   void run(std::size_t n_chunks, const Task& task);
 
-  // The same with no more than so many chunks at work at once.
+  // The same with no more than so many chunks at work at once, always by the same workers: what is allocated and freed
+  // by a thread stays with its heap.
   void run_few(std::size_t n_at_once, std::size_t n_chunks, const Task& task);
 
   // Calls task(worker) once on each worker, for work that goes on with what the worker has done before.
