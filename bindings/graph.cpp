@@ -142,6 +142,7 @@ void bind_graph(nb::module_& module) {
       .def_prop_ro("n_splits_to", [](const Graph& graph) { return graph.n_splits_to; })
       .def_prop_ro("n_boxes_tried", [](const Graph& graph) { return graph.n_boxes_tried; })
       .def_prop_ro("n_boxes_found", [](const Graph& graph) { return graph.n_boxes_found; })
+      .def_prop_ro("n_cells_found", [](const Graph& graph) { return graph.n_cells_found; })
       .def_prop_ro("n_splits_found", [](const Graph& graph) { return graph.n_splits_found; })
       .def_prop_ro("n_bytes_counted", [](const Graph& graph) { return graph.n_bytes_counted; })
       .def_prop_ro("ending", [](const Graph& graph) { return graph.ending; })

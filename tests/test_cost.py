@@ -8,14 +8,15 @@ from functools import cache
 
 import numpy as np
 import pytest
-from sklearn.datasets import load_iris
+from sklearn.datasets import load_breast_cancer, load_iris
 
 import bcart
-from bcart.cost import most_boxes
 from bcart.datasets import load_haberman
 from bcart.limits import parse_bytes
+from bcart.probes import most_boxes
 
 IRIS = load_iris(return_X_y=True)
+WIDE = load_breast_cancer(return_X_y=True)
 HABERMAN = load_haberman().data, load_haberman().target
 
 
@@ -114,6 +115,13 @@ def test_boxes_and_splits_of_all_trees_are_within_a_factor_of_two(name):
     cost, graph = estimate(name).all_trees, truth(name)
     assert not cost.is_known
     assert graph.max_depth is None
+    assert is_near(cost.n_boxes, graph.n_boxes)
+    assert is_near(cost.n_splits, graph.n_splits)
+
+
+def test_a_wide_table_has_not_as_many_boxes_as_half_of_it_has_pairs_of_cuts():
+    cost, graph = bcart.estimate_cost(*WIDE, max_depth=2, n_jobs=2).all_trees, build(WIDE, max_depth=2)
+    assert not cost.is_known
     assert is_near(cost.n_boxes, graph.n_boxes)
     assert is_near(cost.n_splits, graph.n_splits)
 

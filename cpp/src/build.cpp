@@ -153,6 +153,7 @@ void Builder::add_root() {
     graph_.statistics[i % cells_.n_statistics] += cells_.statistics[i];
   }
   n_next_cells_ = cells_.n_cells;
+  graph_.n_cells_found = cells_.n_cells;
   next_frontier_.push_back(std::move(block));
 }
 
@@ -320,6 +321,7 @@ void Builder::place_chunks() {
   progress_.n_expanded = n_expanded_ - first_of_layer_;
   progress_.n_bytes = n_bytes(n_boxes, n_splits, n_next_cells_);
   graph_.n_boxes_found = n_boxes;
+  graph_.n_cells_found += n_new_cells;
   graph_.n_splits_found = n_splits;
   graph_.n_boxes_tried = n_expanded_;
   if (progress_.n_bytes > limits_.max_bytes) throw BytesExceeded();

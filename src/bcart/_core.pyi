@@ -84,6 +84,9 @@ class Graph:
     def n_boxes_found(self) -> int: ...
 
     @property
+    def n_cells_found(self) -> int: ...
+
+    @property
     def n_splits_found(self) -> int: ...
 
     @property

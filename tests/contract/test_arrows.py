@@ -18,6 +18,7 @@ LEVELS = (
     {"_core"},
     {"grid", "cells"},
     {"listing"},
+    {"probes"},
     {"cost"},
     {"leaves", "priors", "graph"},
     {"answers", "routing", "mixtures", "grammar", "tree"},

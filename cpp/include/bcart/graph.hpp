@@ -74,6 +74,7 @@ struct Graph {
 
   // All that was found, with what is not kept since its layer was not finished; and the boxes whose splits were listed.
   std::size_t n_boxes_found = 0;
+  std::size_t n_cells_found = 0;  // of the boxes
   std::size_t n_splits_found = 0;
   std::size_t n_boxes_tried = 0;
 

@@ -1,0 +1,229 @@
+"""Small searches that tell of large ones: how many boxes, cells and splits the layers have that were not reached."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import count
+
+import numpy as np
+
+from bcart import _core
+from bcart.cells import Cells
+from bcart.grid import Kind
+from bcart.limits import Limits
+from bcart.listing import Family, list_boxes
+
+_FEWEST_CELLS = 8
+_PROBES = 7  # at most: each has half the cells of the one before
+_NO_GROWTH = 0.004  # of the logarithm to base 2 of the number of boxes: there are no deeper trees worth speaking of
+_MOST_LEVELS = 64
+
+
+@dataclass(frozen=True)
+class Probe:
+    """Layers of the graph of some of the cells, as far as they were found: boxes, cells in them, splits of them."""
+
+    n_cells: int
+    boxes: list[int]
+    cells: list[int]
+    splits: list[int]
+    is_complete: bool
+    n_boxes_found: int  # with those of a layer that was not finished, as the next two
+    n_cells_found: int
+    n_splits_found: int
+    share_tried: float  # of the boxes of the last layer
+    bytes_a_test: int
+    seconds: float
+
+    @classmethod
+    def of(cls, cells: Cells, family: Family, limits: Limits) -> Probe:
+        """Search within limits."""
+        start = time.perf_counter()
+        core = list_boxes(cells, family, limits, "never")
+        seconds = time.perf_counter() - start
+        boxes, cells_in = (np.diff(counts, prepend=0).tolist() for counts in (core.n_boxes_to, core.n_cells_to))
+        splits = np.diff(core.n_splits_to).tolist()
+        is_complete = core.ending in (_core.Ending.COMPLETE, _core.Ending.MAX_DEPTH)
+        n_tried = core.n_boxes_tried - sum(boxes[: len(splits)])
+        share_tried = n_tried / max(1, boxes[len(splits)]) if len(boxes) > len(splits) else 0.0
+        found = core.n_boxes_found, core.n_cells_found, core.n_splits_found
+        bytes_a_test = np.asarray(core.tests).itemsize
+        return cls(cells.n_cells, boxes, cells_in, splits, is_complete, *found, share_tried, bytes_a_test, seconds)
+
+    @property
+    def growths(self) -> list[float]:
+        """How many times as many boxes there are with each layer, as logarithms to base 2."""
+        totals = np.cumsum(self.boxes)
+        return [float(growth) for growth in np.diff(np.log2(totals))]
+
+    @property
+    def most_growth(self) -> float:
+        """The same for the layer that was not finished: the later a box, the more of its children are known."""
+        n_boxes = sum(self.boxes)
+        n_new = self.n_boxes_found - n_boxes
+        return math.log2(1 + n_new / self.share_tried / n_boxes) if n_new > 0 and self.share_tried > 0 else math.inf
+
+    @property
+    def n_cells_passed(self) -> float:
+        """Cells that were written, as those of a new box, or read to list its splits."""
+        n_layers = len(self.splits)
+        n_read = sum(self.cells[:n_layers]) + self.share_tried * sum(self.cells[n_layers : n_layers + 1])
+        return self.n_cells_found + n_read
+
+
+def probe_all_and_fewer(cells: Cells, family: Family, limits: Limits) -> Iterator[Probe]:
+    """Yield the probe of all cells, of half of them, and so on; the first that is complete is the last needed."""
+    order = np.random.default_rng(0).permutation(cells.n_cells)
+    for _ in range(_PROBES):
+        chosen = np.sort(order)
+        some = Cells(cells.codes[chosen], cells.statistics[chosen], cells.weights[chosen], cells.kinds)
+        probe = Probe.of(some, family, limits)
+        yield probe
+        if len(order) < 2 * _FEWEST_CELLS or (probe.is_complete and probe.n_cells == cells.n_cells):
+            return
+        order = order[::2]
+
+
+def most_boxes(cells: Cells) -> float:
+    """Return how many ways there are to restrict the codes of all features as boxes do.
+
+    Examples
+    --------
+    >>> most_boxes(Cells([[0, 1], [1, 2]], [[1.0], [1.0]]))
+    18.0
+    """
+    return math.prod(_most_ranges(kind, n) for kind, n in zip(cells.kinds, cells.n_bins, strict=True))
+
+
+def _most_ranges(kind: Kind, n_codes: int) -> float:
+    """Return how many ranges of ordered codes there are, each with and without missing values; or sets of labels."""
+    if kind == "nominal":
+        return 2.0**n_codes - 1
+    if kind == "optional":
+        return (n_codes - 1.0) * n_codes + 1
+    return n_codes * (n_codes + 1.0) / 2
+
+
+class Layers:
+    """The layers of the graph of all cells: counted as far as the probe went, and estimated from there on.
+
+    A box of twice the cells can be split once more: how much a layer is larger than the one above it is nearly the same
+    for the layer below and twice the cells. What the probes have not reached is filled in along these diagonals, or
+    from layer to layer where growth falls evenly. There are no more boxes than ways to restrict the codes, and the more
+    of them are known, the fewer are new: also in a layer that a probe has begun.
+    """
+
+    def __init__(self, probes: list[Probe], max_depth: int | None, most: float) -> None:
+        self.n_known = len(probes[0].boxes)
+        self.is_complete = probes[0].is_complete
+        self.bytes_a_test = probes[0].bytes_a_test
+        self.boxes = [float(n) for n in probes[0].boxes]
+        self.cells = [float(n) for n in probes[0].cells]
+        self.splits = [float(n) for n in probes[0].splits]
+        growth = _Growth([probe.growths for probe in probes], probes)
+        a_box = _CellsABox([_ratios(probe.cells, probe.boxes) for probe in probes], probes)
+        splits_a_box = _Table([_ratios(probe.splits, probe.boxes) for probe in probes], probes)
+        for level in count(len(self.boxes)):
+            if self.is_complete or level > _MOST_LEVELS or (max_depth is not None and level > max_depth):
+                break
+            grown = min(growth.at(level - 1, 0), growth.at(level - 2, 0)) if level > 1 else growth.at(0, 0)
+            if grown < _NO_GROWTH:
+                break
+            self.splits.append(self.boxes[-1] * splits_a_box.at(level - 1, 0))
+            n_before = sum(self.boxes)
+            n_new = n_before * (2**grown - 1) * (1 - n_before / most)
+            self.boxes.append(max(0.0, min(n_new, most - n_before)))
+            self.cells.append(self.boxes[-1] * max(1.0, a_box.at(level, 0)))
+        if max_depth is not None:
+            del self.boxes[max_depth + 1 :], self.cells[max_depth + 1 :], self.splits[max_depth:]
+
+    @property
+    def n_levels(self) -> int:
+        """Of splits."""
+        return len(self.boxes) - 1
+
+    def is_known(self, depth: int) -> bool:
+        """Whether trees up to a depth were counted, rather than estimated."""
+        return depth < self.n_known or self.is_complete
+
+    def n_boxes(self, depth: int) -> float:
+        """Of trees up to a depth, as the next."""
+        return _whole(sum(self.boxes[: depth + 1]), self.is_known(depth))
+
+    def n_splits(self, depth: int) -> float:
+        """Listed."""
+        return _whole(sum(self.splits[:depth]), self.is_known(depth))
+
+    def n_cells_passed(self, depth: int) -> float:
+        """Cells of new boxes, and of those whose splits are listed."""
+        return sum(self.cells[: depth + 1]) + sum(self.cells[:depth])
+
+    def n_cells_held(self, depth: int) -> float:
+        """Cells of two layers at once, at most: the last one's are not kept."""
+        pairs = zip(self.cells[: depth + 1], [*self.cells[1:depth], 0.0], strict=False)
+        return max((above + below for above, below in pairs), default=0)
+
+    def n_pairs(self, depth: int) -> float:
+        """Pairs of splits, one made after the other, from the boxes of a layer on."""
+        return self.splits[depth] * self.splits[depth] / max(1.0, self.boxes[depth])
+
+
+class _Table:
+    """Numbers by level and probe, some of which are estimated from those of fewer cells."""
+
+    def __init__(self, columns: list[list[float]], probes: list[Probe]) -> None:
+        self.columns = columns
+        self.probes = probes
+        self.estimates: dict[tuple[int, int], float] = {}
+
+    def at(self, level: int, probe: int) -> float:
+        if level < 0 or probe >= len(self.columns):
+            return 0.0
+        if level < len(self.columns[probe]):
+            return self.columns[probe][level]
+        if self.probes[probe].is_complete:
+            return 0.0
+        if (level, probe) not in self.estimates:
+            self.estimates[level, probe] = self._estimate(level, probe)
+        return self.estimates[level, probe]
+
+    def _estimate(self, level: int, probe: int) -> float:
+        """Go on along the diagonal."""
+        before, two_before = self.at(level - 1, probe + 1), self.at(level - 2, probe + 2)
+        return before * min(1.0, max(0.5, before / two_before)) if two_before > 0 else before
+
+
+class _Growth(_Table):
+    """The growth of the number of boxes."""
+
+    def _estimate(self, level: int, probe: int) -> float:
+        """Take the least of the diagonal, what a begun layer allows, and levels whose fall slows down evenly."""
+        least = super()._estimate(level, probe)
+        if level == len(self.columns[probe]):
+            least = min(least, self.probes[probe].most_growth)
+        above, two_above, three_above = (self.at(level - back, probe) for back in (1, 2, 3))
+        fall, fall_before = two_above - above, three_above - two_above
+        if level > 2 and 0 < fall < fall_before:
+            least = min(least, above - max(0.0, 2 * fall - fall_before))
+        return max(0.0, least)
+
+
+class _CellsABox(_Table):
+    """The mean number of cells in a box."""
+
+    def _estimate(self, level: int, probe: int) -> float:
+        """Take the mean of too few and too many: the diagonal, and boxes that shrink as those of half the cells do."""
+        few = super()._estimate(level, probe)
+        half, half_above = self.at(level, probe + 1), self.at(level - 1, probe + 1)
+        return math.sqrt(few * self.at(level - 1, probe) * half / half_above) if half > 0 and half_above > 0 else few
+
+
+def _ratios(above: list[int], below: list[int]) -> list[float]:
+    return [a / max(1, b) for a, b in zip(above, below, strict=False)]
+
+
+def _whole(number: float, is_known: bool) -> float:
+    return round(number) if is_known else number
