@@ -12,12 +12,15 @@ import time
 import warnings
 
 import bcart
-from bcart.cost import Cost, predict_cost
+from bcart.cost import CostEstimate, predict_cost
 from benchmarks.machine.cases import Case, all_cases, data_folder
 from benchmarks.machine.tables import cells_of
 from benchmarks.readme import markdown, replace_section
 
-HEAD = ["case", "boxes", "predicted", "ratio", "MB", "predicted", "ratio", "seconds", "predicted", "ratio", "probe s"]
+HEAD = [
+    "case", "boxes", "predicted", "ratio", "ratio at worst depth", "MB", "predicted", "ratio",
+    "seconds", "predicted", "ratio", "probe s",
+]  # fmt: skip
 WORTH_RATING = 1.0  # seconds: shorter builds have no time that could be missed by a factor
 
 
@@ -55,20 +58,30 @@ def compare(case: Case, memory: str) -> list[str] | None:
     seconds = time.perf_counter() - start
     if graph.core.ending.name not in ("COMPLETE", "MAX_DEPTH"):
         return None
-    predicted = cost.folded[-1] if graph.is_folded else cost.all_trees
-    return [case.name + (" (folded)" if graph.is_folded else ""), *line_of(graph, predicted, seconds, probe)]
+    return [case.name + (" (folded)" if graph.is_folded else ""), *line_of(graph, cost, seconds, probe)]
 
 
-def line_of(graph: bcart.Graph, cost: Cost, seconds: float, probe: float) -> list[str]:
+def line_of(graph: bcart.Graph, estimate: CostEstimate, seconds: float, probe: float) -> list[str]:
     """Return counts beside predictions; boxes of a fold are those that it stands for, which nobody counted."""
-    boxes = "" if graph.is_folded else f"{graph.n_boxes:,}"
+    cost = estimate.folded[-1] if graph.is_folded else estimate.all_trees
+    ratios = ["", "", ""]
+    if not graph.is_folded:
+        at_worst = max(ratios_by_depth(graph, estimate), key=lambda ratio: max(ratio, 1 / ratio))
+        ratios = [f"{graph.n_boxes:,}", f"{cost.n_boxes / graph.n_boxes:.2f}", f"{at_worst:.2f}"]
     mega = graph.core.n_bytes_counted / 1e6
     return [
-        boxes, f"{cost.n_boxes:,.0f}", "" if graph.is_folded else f"{cost.n_boxes / graph.n_boxes:.2f}",
+        ratios[0], f"{cost.n_boxes:,.0f}", *ratios[1:],
         f"{mega:.1f}", f"{cost.n_bytes / 1e6:.1f}", f"{cost.n_bytes / 1e6 / mega:.2f}",
         f"{seconds:.2f}", f"{cost.seconds:.2f}",
         f"{cost.seconds / seconds:.2f}" if seconds > WORTH_RATING else "", f"{probe:.2f}",
     ]  # fmt: skip
+
+
+def ratios_by_depth(graph: bcart.Graph, estimate: CostEstimate) -> list[float]:
+    """Return the predicted boxes and splits of trees up to each depth, over those that there are."""
+    boxes, splits = graph.core.n_boxes_to, graph.core.n_splits_to
+    parts = zip(estimate.by_depth, boxes[1:], splits[1:], strict=False)
+    return [ratio for part, b, s in parts for ratio in (part.n_boxes / b, part.n_splits / s)]
 
 
 if __name__ == "__main__":

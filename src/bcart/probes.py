@@ -200,7 +200,10 @@ class _Growth(_Table):
     """The growth of the number of boxes."""
 
     def _estimate(self, level: int, probe: int) -> float:
-        """Take the least of the diagonal, what a begun layer allows, and levels whose fall slows down evenly."""
+        """Take the least of the diagonal, what a begun layer allows, and levels whose fall slows down evenly.
+
+        More cells do not grow less.
+        """
         least = super()._estimate(level, probe)
         if level == len(self.columns[probe]):
             least = min(least, self.probes[probe].most_growth)
@@ -208,7 +211,7 @@ class _Growth(_Table):
         fall, fall_before = two_above - above, three_above - two_above
         if level > 2 and 0 < fall < fall_before:
             least = min(least, above - max(0.0, 2 * fall - fall_before))
-        return max(0.0, least)
+        return max(least, self.at(level, probe + 1))
 
 
 class _CellsABox(_Table):
