@@ -60,11 +60,25 @@ class Probe:
         return [float(growth) for growth in np.diff(np.log2(totals))]
 
     @property
+    def n_begun(self) -> int:
+        """How many boxes were found of the layer that was not finished."""
+        return self.n_boxes_found - sum(self.boxes)
+
+    @property
     def most_growth(self) -> float:
-        """The same for the layer that was not finished: the later a box, the more of its children are known."""
-        n_boxes = sum(self.boxes)
-        n_new = self.n_boxes_found - n_boxes
-        return math.log2(1 + n_new / self.share_tried / n_boxes) if n_new > 0 and self.share_tried > 0 else math.inf
+        """The growth of that layer: the later a box, the more of its children are known."""
+        return math.log2(1 + self.n_begun / self.share_tried / sum(self.boxes)) if self.n_begun > 0 else math.inf
+
+    @property
+    def cells_a_box(self) -> list[float]:
+        """The mean of each layer, and of what was found of the one that was not finished."""
+        begun = [(self.n_cells_found - sum(self.cells)) / self.n_begun] if self.n_begun > 0 else []
+        return _ratios(self.cells, self.boxes) + begun
+
+    @property
+    def splits_a_box(self) -> list[float]:
+        """The mean of each layer."""
+        return _ratios(self.splits, self.boxes)
 
     @property
     def n_cells_passed(self) -> float:
@@ -124,8 +138,8 @@ class Layers:
         self.cells = [float(n) for n in probes[0].cells]
         self.splits = [float(n) for n in probes[0].splits]
         growth = _Growth([probe.growths for probe in probes], probes)
-        a_box = _CellsABox([_ratios(probe.cells, probe.boxes) for probe in probes], probes)
-        splits_a_box = _Table([_ratios(probe.splits, probe.boxes) for probe in probes], probes)
+        cells_a_box = _CellsABox([probe.cells_a_box for probe in probes], probes)
+        splits_a_box = _Table([probe.splits_a_box for probe in probes], probes)
         for level in count(len(self.boxes)):
             if self.is_complete or level > _MOST_LEVELS or (max_depth is not None and level > max_depth):
                 break
@@ -136,7 +150,7 @@ class Layers:
             n_before = sum(self.boxes)
             n_new = n_before * (2**grown - 1) * (1 - n_before / most)
             self.boxes.append(max(0.0, min(n_new, most - n_before)))
-            self.cells.append(self.boxes[-1] * max(1.0, a_box.at(level, 0)))
+            self.cells.append(self.boxes[-1] * max(1.0, cells_a_box.at(level, 0)))
         if max_depth is not None:
             del self.boxes[max_depth + 1 :], self.cells[max_depth + 1 :], self.splits[max_depth:]
 
