@@ -327,3 +327,10 @@ def test_the_warning_of_limited_depth_tells_the_expected_cost(max_memory):
     assert told is not None
     assert is_near(1000 * int(told[1]), truth("Hidden XOR of 100").n_boxes)
     assert parse_bytes(told[2]) > parse_bytes(max_memory)
+
+
+@pytest.mark.parametrize(("time_limit", "is_told"), [(None, True), (60.0, True), (4.0, False)])
+def test_the_expected_cost_is_told_only_if_the_time_limit_leaves_room_for_it(time_limit, is_told):
+    with pytest.warns(bcart.DepthLimitedWarning, match="more than max_memory") as caught:
+        bcart.BayesianTreeClassifier(max_memory="4MB", time_limit=time_limit, n_jobs=2).fit(*XOR)
+    assert ("expected" in str(caught[0].message)) == is_told

@@ -161,8 +161,9 @@ def predict_cost(cells: Cells, family: Family, limits: Limits) -> CostEstimate:
     n_bytes = min(_PROBE_BYTES, max(_LEAST_PROBE_BYTES, limits.n_bytes // 4))
     within = Limits(n_bytes, n_jobs=limits.n_workers)
     runs = [list(probe_all_and_fewer(cells, replace(family, max_depth=None), within)) for _ in range(_RUNS)]
-    layers = Layers(runs[0], family.max_depth, most_boxes(cells))
-    prices = _Prices(layers, cells, _seconds_of(runs))
+    probes = [min(same, key=lambda probe: probe.seconds) for same in zip(*runs, strict=False)]
+    layers = Layers(probes, family.max_depth, most_boxes(cells))
+    prices = _Prices(layers, cells, _seconds_of(probes))
     by_depth = [prices.listed(depth) for depth in range(1, layers.n_levels + 1)]
     deepest = by_depth[-1] if by_depth else prices.listed(0)
     is_known = layers.is_complete or (deepest.is_known and deepest.depth == family.max_depth)
@@ -179,11 +180,10 @@ class _Rate:
     a_cell: float  # written or read
 
 
-def _seconds_of(runs: list[list[Probe]]) -> _Rate:
-    """Share out the seconds of the probes, each in its fastest run, between splits and cells."""
-    work = np.array([[probe.n_splits_found, probe.n_cells_passed] for probe in runs[0]], dtype=np.float64)
-    seconds = np.min([[probe.seconds for probe in run] for run in runs], axis=0)
-    rates, _ = nnls(work, seconds)
+def _seconds_of(probes: list[Probe]) -> _Rate:
+    """Share out the seconds of the probes between splits and cells."""
+    work = np.array([[probe.n_splits_found, probe.n_cells_passed] for probe in probes], dtype=np.float64)
+    rates, _ = nnls(work, np.array([probe.seconds for probe in probes]))
     a_split, a_cell = (_BEYOND_THE_CACHE * float(rate) for rate in rates)
     return _Rate(max(a_split, 1e-8), a_cell)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import time
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -21,6 +22,7 @@ from bcart.limits import Limits, format_bytes
 from bcart.listing import FOLDED_LEVELS, Family, Folding, core_kinds, list_boxes
 
 _NO_BOX = np.iinfo(np.uint32).max
+_SECONDS_TO_PREDICT = 5.0  # on a slow machine
 
 
 class Progress(NamedTuple):
@@ -250,11 +252,12 @@ def build_graph(
     """
     family, limits = family or Family(), limits or Limits()
     report = None if on_progress is None else lambda *counts: on_progress(Progress(*counts))
+    start = time.monotonic()
     try:
         core = list_boxes(cells, family, limits, folding, report)
     except MemoryError:
         raise MemoryBudgetError("the system has no more memory to give; lower max_bins or use fewer features") from None
-    _report_ending(core, cells, family, limits)
+    _report_ending(core, cells, family, limits, limits.after(start).seconds)
     return Graph(cells, family, core, limits)
 
 
@@ -276,7 +279,7 @@ def crossed_limit(core: _core.Graph, limits: Limits) -> Crossed | None:
     }.get(core.ending)
 
 
-def _report_ending(core: _core.Graph, cells: Cells, family: Family, limits: Limits) -> None:
+def _report_ending(core: _core.Graph, cells: Cells, family: Family, limits: Limits, seconds_left: float | None) -> None:
     crossed = crossed_limit(core, limits)
     if crossed is None:
         return
@@ -285,7 +288,8 @@ def _report_ending(core: _core.Graph, cells: Cells, family: Family, limits: Limi
         raise error(
             f"listing the trees of depth 1 alone takes {budget}; lower max_bins, use fewer features, or {remedy}"
         )
-    cost = None if core.ending == _core.Ending.TIME else predict_cost(cells, family, limits)
+    is_in_a_hurry = seconds_left is not None and seconds_left < _SECONDS_TO_PREDICT + (limits.seconds or 0.0) / 2
+    cost = None if is_in_a_hurry else predict_cost(cells, family, limits)
     expected = "" if cost is None or not cost.by_depth else f" (expected: {cost.all_trees})"
     warnings.warn(
         f"listing all trees takes {budget}{expected}; "
