@@ -145,6 +145,7 @@ void bind_graph(nb::module_& module) {
       .def_prop_ro("n_cells_found", [](const Graph& graph) { return graph.n_cells_found; })
       .def_prop_ro("n_splits_found", [](const Graph& graph) { return graph.n_splits_found; })
       .def_prop_ro("n_bytes_counted", [](const Graph& graph) { return graph.n_bytes_counted; })
+      .def_prop_ro("n_bytes_of_rules", [](const Graph& graph) { return graph.n_bytes_of_rules; })
       .def_prop_ro("ending", [](const Graph& graph) { return graph.ending; })
       .def_prop_ro(
           "first_split", [](const Graph& g) { return view(g.first_split.data(), g.n_boxes()); }, internal)

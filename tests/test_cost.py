@@ -126,6 +126,19 @@ def test_a_wide_table_has_not_as_many_boxes_as_half_of_it_has_pairs_of_cuts():
     assert is_near(cost.n_splits, graph.n_splits)
 
 
+def test_a_root_that_was_not_finished_tells_its_splits():
+    table = crowded(60_000, 20)
+    cost, graph = bcart.estimate_cost(*table, max_depth=1, n_jobs=2).all_trees, build(table, max_depth=1)
+    assert is_near(cost.n_splits, graph.n_splits)
+    assert is_near(cost.n_boxes, graph.n_boxes)
+
+
+def test_where_no_probe_could_list_the_splits_of_all_cells_nothing_is_told():
+    cost = bcart.estimate_cost(*crowded(100, 8000), n_jobs=2)
+    assert (cost.by_depth, cost.folded, cost.all_trees.is_known) == ((), (), False)
+    assert cost.deepest_within(10**12) == 0
+
+
 @pytest.mark.parametrize("name", ESTIMATED)
 def test_boxes_and_splits_of_each_depth_are_within_a_factor_of_two(name):
     cost, core = estimate(name), truth(name).core
@@ -162,6 +175,13 @@ def test_twice_the_bytes_are_enough_for_a_depth_and_half_are_not(name, depth):
     (table, parameters), part = (KNOWN | ESTIMATED)[name], estimate(name).by_depth[depth - 1]
     assert build(table, round(2 * part.n_bytes), max_depth=depth, **parameters).max_depth == depth
     assert build(table, round(part.n_bytes / 2), max_depth=depth, **parameters).max_depth < depth
+
+
+@pytest.mark.parametrize(("n_rows", "n_features"), [(200, 500), (20_000, 20)])
+def test_wide_and_long_tables_take_what_the_core_counts(n_rows, n_features):
+    table = crowded(n_rows, n_features)
+    cost = bcart.estimate_cost(*table, max_depth=1, n_jobs=2).all_trees
+    assert cost.n_bytes == pytest.approx(build(table, max_depth=1).core.n_bytes_counted, rel=0.05)
 
 
 def test_bytes_are_near_those_that_the_build_tells():

@@ -48,6 +48,7 @@ class Builder {
     graph_.kinds = cells.kinds;
     graph_.n_statistics = cells.n_statistics;
     graph_.tests = TestArray(rules_.numbers().size());
+    graph_.n_bytes_of_rules = bytes_of_rules();
   }
 
   Graph build() {

@@ -13,8 +13,8 @@
 namespace bcart {
 namespace {
 
-constexpr std::size_t kRowsAtOnce = 2048;          // that a worker takes
-constexpr std::size_t kBatch = Cuts::kMostAtOnce;  // all columns of so many rows stay in the nearest cache
+constexpr std::size_t kRowsAtOnce = 2048;  // that a worker takes
+constexpr std::size_t kBatch = 256;        // all columns of so many rows stay in the nearest cache
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 // Calls task(begin, end, worker) for batches of rows.

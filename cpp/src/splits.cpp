@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <unordered_set>
 
 namespace bcart {
 namespace {
@@ -60,11 +61,12 @@ SplitRules::SplitRules(const Cells& cells, const Family& family)
       family_(family),
       numbers_(cells.n_bins, cells.kinds),
       fingerprints_(cell_fingerprints(cells.n_cells)) {
-  first_bin_.push_back(0);
-  for (const std::size_t n_bins : cells.n_bins) first_bin_.push_back(first_bin_.back() + n_bins);
+  first_bin_.resize(cells.n_features);
   first_cut_.resize(cells.n_features);
   find_features();
   for (const std::uint32_t f : features_) {
+    first_bin_[f] = n_bins_;
+    n_bins_ += cells.n_bins[f];
     first_cut_[f] = n_cuts();
     list_cuts(f);
     cuts_per_cell_ += cells.kinds[f] == Kind::optional ? 2 : 1;
@@ -78,10 +80,11 @@ SplitRules::SplitRules(const Cells& cells, const Family& family)
 // A feature of which every cut divides the cells as a cut of features before it does, such as a copy or the complement
 // of one, does so in every box: it is left out.
 void SplitRules::find_features() {
-  SeenSides<Fingerprint> seen(2 * first_bin_.back());
+  const auto hash = [](const Fingerprint& side) { return static_cast<std::size_t>(side.low); };
+  std::unordered_set<Fingerprint, decltype(hash)> seen;
   for (std::uint32_t f = 0; f < cells_.n_features; ++f) {
     bool is_new = false;
-    for (const Fingerprint& side : sides_of_cuts(f)) is_new |= side != Fingerprint{} && seen.insert(side);
+    for (const Fingerprint& side : sides_of_cuts(f)) is_new |= side != Fingerprint{} && seen.insert(side).second;
     if (is_new) features_.push_back(f);
   }
 }
@@ -163,7 +166,7 @@ SplitFinder::SplitFinder(const SplitRules& rules)
       found_cuts_(rules.n_cuts() + 1),
       sums_(kMaxMaskCells / 4 * 16),
       weights_(kMaxMaskCells / 4 * 16),
-      bins_(rules.first_bin_.back()) {}
+      bins_(rules.n_bins_) {}
 
 void SplitFinder::find(std::span<const Cell> box, Array<Split>& splits) {
   box.size() <= kMaxMaskCells ? find_by_masks(box, splits) : find_by_bins(box, splits);
@@ -363,9 +366,10 @@ void SplitFinder::add_up_bins(std::span<const Cell> box) {
   }
   for (const std::uint32_t f : rules_.features_) {
     double weight = 0;
-    for (std::size_t bin = rules_.first_bin_[f + 1]; bin-- > rules_.first_bin_[f];) {
-      weight += bins_[bin].weight;
-      bins_[bin].weight_from_here = weight;
+    BinSum* const bins = &bins_[rules_.first_bin_[f]];
+    for (std::size_t code = rules_.cells_.n_bins[f]; code-- > 0;) {
+      weight += bins[code].weight;
+      bins[code].weight_from_here = weight;
     }
   }
 }

@@ -93,6 +93,9 @@ class Graph:
     def n_bytes_counted(self) -> int: ...
 
     @property
+    def n_bytes_of_rules(self) -> int: ...
+
+    @property
     def ending(self) -> Ending: ...
 
     @property

@@ -94,7 +94,8 @@ class CostEstimate:
 
     def deepest_within(self, max_memory: int) -> int | None:
         """Return the deepest trees, folded or not, whose graph takes no more bytes; None if all trees fit."""
-        if self.all_trees.n_bytes <= max_memory:
+        is_told = bool(self.by_depth) or self.all_trees.is_known
+        if is_told and self.all_trees.n_bytes <= max_memory:
             return None
         fits = [cost.depth for cost in (*self.by_depth, *self.folded) if cost.n_bytes <= max_memory]
         return max((depth for depth in fits if depth is not None), default=0)
@@ -125,9 +126,10 @@ def estimate_cost(
 ) -> CostEstimate:
     """Tell what a fit would cost: boxes, bytes and seconds, for all trees and for those up to each depth.
 
-    A probe of about a second lists the first layers of boxes, and all layers for fewer of the rows. The parameters are
+    Probes of a second or two list the first layers of boxes, and all layers for fewer of the rows. The parameters are
     those of `BayesianTreeClassifier`; of `y` counts how many classes there are. Numbers that are not whole, or are more
-    than a hundred different ones, are taken for regression.
+    than a hundred different ones, are taken for regression. Where a probe finds not even the splits of all cells, since
+    there are very many features, nothing is told beyond them.
 
     Examples
     --------
@@ -152,7 +154,8 @@ def estimate_cost(
     is_number |= targets.dtype.kind in "iuf" and n_distinct > _MOST_CLASSES
     n_statistics = 3 if is_number else n_distinct
     codes = grid.encode_table(table, limits.n_workers)
-    cells = Cells.from_labels(codes, np.zeros(len(codes), dtype=np.uint8), n_statistics, weights, grid.kinds)
+    labels = np.zeros(len(codes), dtype=np.uint8)
+    cells = Cells.from_labels(codes, labels, n_statistics, weights, grid.kinds, n_jobs=limits.n_workers)
     return predict_cost(cells, Family(max_depth, min_samples_leaf, min_samples_split), limits)
 
 
@@ -205,7 +208,8 @@ class _Prices:
     def listed(self, depth: int) -> Cost:
         layers = self.layers
         boxes, splits = layers.n_boxes(depth), layers.n_splits(depth)
-        n_bytes = boxes * self.bytes_a_box + (8 + layers.bytes_a_test) * splits + 4 * layers.n_cells_held(depth)
+        held = 4 * layers.n_cells_held(depth) + 8 * layers.n_boxes_held(depth)
+        n_bytes = layers.bytes_of_rules + boxes * self.bytes_a_box + (8 + layers.bytes_a_test) * splits + held
         seconds = self.rate.a_split * splits + self.rate.a_cell * layers.n_cells_passed(depth)
         return Cost(depth, boxes, splits, n_bytes, seconds, layers.is_known(depth))
 

@@ -6,7 +6,7 @@ import math
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import count
+from itertools import count, pairwise
 
 import numpy as np
 
@@ -17,7 +17,6 @@ from bcart.limits import Limits
 from bcart.listing import Family, list_boxes
 
 _FEWEST_CELLS = 8
-_PROBES = 7  # at most: each has half the cells of the one before
 _NO_GROWTH = 0.004  # of the logarithm to base 2 of the number of boxes: there are no deeper trees worth speaking of
 _MOST_LEVELS = 64
 
@@ -36,6 +35,7 @@ class Probe:
     n_splits_found: int
     share_tried: float  # of the boxes of the last layer
     bytes_a_test: int
+    bytes_of_rules: int
     seconds: float
 
     @classmethod
@@ -50,8 +50,8 @@ class Probe:
         n_tried = core.n_boxes_tried - sum(boxes[: len(splits)])
         share_tried = n_tried / max(1, boxes[len(splits)]) if len(boxes) > len(splits) else 0.0
         found = core.n_boxes_found, core.n_cells_found, core.n_splits_found
-        bytes_a_test = np.asarray(core.tests).itemsize
-        return cls(cells.n_cells, boxes, cells_in, splits, is_complete, *found, share_tried, bytes_a_test, seconds)
+        n_bytes = np.asarray(core.tests).itemsize, core.n_bytes_of_rules
+        return cls(cells.n_cells, boxes, cells_in, splits, is_complete, *found, share_tried, *n_bytes, seconds)
 
     @property
     def growths(self) -> list[float]:
@@ -77,8 +77,15 @@ class Probe:
 
     @property
     def splits_a_box(self) -> list[float]:
-        """The mean of each layer."""
-        return _ratios(self.splits, self.boxes)
+        """The same for the splits of boxes."""
+        n_tried = self.share_tried * self.boxes[-1]
+        begun = [(self.n_splits_found - sum(self.splits)) / n_tried] if n_tried > 0 else []
+        return _ratios(self.splits, self.boxes) + begun
+
+    @property
+    def saw_the_root(self) -> bool:
+        """Whether it found any split, if there are some."""
+        return self.is_complete or self.n_splits_found > 0
 
     @property
     def n_cells_passed(self) -> float:
@@ -89,9 +96,9 @@ class Probe:
 
 
 def probe_all_and_fewer(cells: Cells, family: Family, limits: Limits) -> Iterator[Probe]:
-    """Yield the probe of all cells, of half of them, and so on; the first that is complete is the last needed."""
+    """Yield the probe of all cells and, unless that is complete, of half of them, and so on."""
     order = np.random.default_rng(0).permutation(cells.n_cells)
-    for _ in range(_PROBES):
+    while True:
         chosen = np.sort(order)
         some = Cells(cells.codes[chosen], cells.statistics[chosen], cells.weights[chosen], cells.kinds)
         probe = Probe.of(some, family, limits)
@@ -134,6 +141,7 @@ class Layers:
         self.n_known = len(probes[0].boxes)
         self.is_complete = probes[0].is_complete
         self.bytes_a_test = probes[0].bytes_a_test
+        self.bytes_of_rules = probes[0].bytes_of_rules
         self.boxes = [float(n) for n in probes[0].boxes]
         self.cells = [float(n) for n in probes[0].cells]
         self.splits = [float(n) for n in probes[0].splits]
@@ -141,7 +149,9 @@ class Layers:
         cells_a_box = _CellsABox([probe.cells_a_box for probe in probes], probes)
         splits_a_box = _Table([probe.splits_a_box for probe in probes], probes)
         for level in count(len(self.boxes)):
-            if self.is_complete or level > _MOST_LEVELS or (max_depth is not None and level > max_depth):
+            if not probes[0].saw_the_root or self.is_complete or level > _MOST_LEVELS:
+                break
+            if max_depth is not None and level > max_depth:
                 break
             grown = min(growth.at(level - 1, 0), growth.at(level - 2, 0)) if level > 1 else growth.at(0, 0)
             if grown < _NO_GROWTH:
@@ -177,8 +187,11 @@ class Layers:
 
     def n_cells_held(self, depth: int) -> float:
         """Cells of two layers at once, at most: the last one's are not kept."""
-        pairs = zip(self.cells[: depth + 1], [*self.cells[1:depth], 0.0], strict=False)
-        return max((above + below for above, below in pairs), default=0)
+        return _most_of_two([*self.cells[:depth], 0.0])
+
+    def n_boxes_held(self, depth: int) -> float:
+        """Boxes of two layers at once, at most."""
+        return _most_of_two(self.boxes[: depth + 1])
 
     def n_pairs(self, depth: int) -> float:
         """Pairs of splits, one made after the other, from the boxes of a layer on."""
@@ -236,6 +249,10 @@ class _CellsABox(_Table):
         few = super()._estimate(level, probe)
         half, half_above = self.at(level, probe + 1), self.at(level - 1, probe + 1)
         return math.sqrt(few * self.at(level - 1, probe) * half / half_above) if half > 0 and half_above > 0 else few
+
+
+def _most_of_two(layers: list[float]) -> float:
+    return max((above + below for above, below in pairwise(layers)), default=sum(layers))
 
 
 def _ratios(above: list[int], below: list[int]) -> list[float]:

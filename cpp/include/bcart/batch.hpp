@@ -107,7 +107,7 @@ class Batch {
   static constexpr std::size_t kBytesPerBox =
       TableShard::kBytesPerBox + kShards * 3 * sizeof(TableSlot) / (kBoxesASplit * kChildrenASlot);
 
-  // What listing a box and looking its children up takes for each split, at most; and the tools of a worker.
+  // What listing a box and looking its children up takes for each split, about; and the tools of a worker.
   static constexpr std::size_t kBytesPerSplit = 512;
 
   Batch(const SplitRules& rules, Workers& workers) : rules_(rules), workers_(workers), tools_(workers.size()) {}

@@ -10,11 +10,9 @@ namespace bcart {
 // Ascending numbers that part all others; a number belongs behind the cuts that are not above it.
 class Cuts {
  public:
-  static constexpr std::size_t kMostAtOnce = 256;
-
   explicit Cuts(const std::vector<double>& cuts);
 
-  // How many cuts are not above each of at most kMostAtOnce numbers; none if the number is missing.
+  // How many cuts are not above each of n numbers; none if the number is missing.
   void count(const double* numbers, std::size_t n, std::int64_t* counts) const;
 
  private:

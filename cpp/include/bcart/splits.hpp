@@ -89,11 +89,12 @@ class SplitRules {
   std::vector<Fingerprint> fingerprints_;
   std::vector<std::uint32_t> features_;  // that divide the cells as none before them does
   std::vector<Cut> cuts_;                // in the order of the representatives
-  std::vector<std::size_t> first_cut_;   // of each feature
-  std::vector<std::size_t> first_bin_;   // of each feature, and the end
-  std::size_t cuts_per_cell_ = 0;        // bounds the ways to divide a box, for each of its cells
-  std::size_t n_words_ = 0;              // 64-bit words of cut answers per cell
-  std::vector<std::uint64_t> answers_;   // bit k of a cell's words: its answer to cut k
+  std::vector<std::size_t> first_cut_;   // of each of these features, as the next
+  std::vector<std::size_t> first_bin_;
+  std::size_t n_bins_ = 0;              // of all of them
+  std::size_t cuts_per_cell_ = 0;       // bounds the ways to divide a box, for each of its cells
+  std::size_t n_words_ = 0;             // 64-bit words of cut answers per cell
+  std::vector<std::uint64_t> answers_;  // bit k of a cell's words: its answer to cut k
   bool checks_leaf_weight_ = false;
   bool checks_box_weight_ = false;  // of boxes of two cells and more
 };

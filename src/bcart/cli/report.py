@@ -71,7 +71,7 @@ def _describe_column(column: Mapping[str, Any]) -> tuple[str, str, str]:
 def print_cost(cost: CostEstimate, max_memory: int, console: Console) -> None:
     """Print what the work is expected to take."""
     if not cost.by_depth:
-        _begin(console, "Cost", "cannot be told beforehand, so many cells are there")
+        _begin(console, "Cost", "cannot be told beforehand")
         return
     _begin(console, "Cost", str(cost.all_trees))
     if cost.all_trees.n_bytes > max_memory:
