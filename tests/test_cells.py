@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bcart import Cells, InvalidDataError
+from bcart import Cells, InvalidDataError, InvalidModelError
 from bcart.cells import as_weights
 
 
@@ -138,3 +138,8 @@ def test_weights_are_one_a_row_and_not_negative():
     for wrong, said in (([1, -2], r"-2\.0 \(row 1\)"), ([np.nan, 1], r"nan \(row 0\)"), ([1], "shape"), (2.0, "shape")):
         with pytest.raises(InvalidDataError, match=said):
             as_weights(wrong, 2)
+
+
+def test_more_labels_than_can_be_counted_are_refused():
+    with pytest.raises(InvalidModelError, match="n_labels"):
+        Cells.from_labels([[0], [1]], [0, 1], n_labels=2**62)

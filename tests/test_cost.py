@@ -256,6 +256,11 @@ def test_targets_that_are_not_a_column_are_invalid_data(y):
         bcart.estimate_cost(XOR[0], y)
 
 
+def test_targets_that_cannot_be_told_apart_are_invalid_data():
+    with pytest.raises(bcart.InvalidDataError, match="labels or numbers"):
+        bcart.estimate_cost([[0.0], [1.0]], np.array([[1], None], dtype=object))
+
+
 def test_rows_of_weight_zero_cost_nothing():
     X, y = XOR
     weights = np.repeat([0.0, 1.0], 50)

@@ -197,6 +197,7 @@ def test_rows_of_weight_zero_are_absent_with_their_values_and_labels():
         ([1, 1, -0.5, 1, 1, 1], r"-0\.5 \(row 2\)"),
         ([1, np.nan, 1, 1, 1, 1], r"nan \(row 1\)"),
         ([np.inf, 1, 1, 1, 1, 1], r"inf \(row 0\)"),
+        ([1, 1, 1, 1e308, 1, 1], r"1e\+308 \(row 3\); weights must be finite, at most 1e\+30"),
         ([0, 0, 0, 0, 0, 0], "zero"),
         ([1, 1], "shape"),
         (np.ones((6, 2)), "shape"),

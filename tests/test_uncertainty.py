@@ -164,7 +164,7 @@ def test_intervals_of_targets_leave_as_much_below_as_above_at_any_level(name, le
     posterior = fit(name).posterior_
     bounds = posterior.predict_interval(QUERIES, level)
     for row, (low, high) in enumerate(bounds):
-        ((_, mixture),) = posterior._rows(QUERIES[row : row + 1]).mixtures("ensemble")
+        ((_, mixture),) = posterior._rows(posterior.grid.columns(QUERIES[row : row + 1])).mixtures("ensemble")
 
         def cdf(y, mixture=mixture):
             y = np.full(len(mixture.weights), y)
@@ -284,3 +284,32 @@ def test_intervals_reach_as_far_as_targets_do(predictor):
     near, far = sure(1.0), sure(1e140)
     np.testing.assert_allclose(far.low, 1e140 * near.low, rtol=1e-6, atol=1e131)
     np.testing.assert_allclose(far.high, 1e140 * near.high, rtol=1e-6, atol=1e131)
+
+
+# Parts of the rows
+
+
+def all_answers(model, rows, targets):
+    posterior = model.posterior_
+    uncertainty = model.uncertainty(rows)
+    answers = [model.predict(rows), posterior.expected_output(rows, "map"), posterior.log_predictive(rows, targets)]
+    answers += [getattr(uncertainty, name) for name in ("mean", "low", "high", "between_trees", "within_leaf", "noise")]
+    return answers + ([] if posterior.classes is not None else [model.predict_interval(rows)])
+
+
+def test_rows_that_are_answered_some_at_a_time_get_the_same_answers(model, monkeypatch):
+    y = NUMBERS.round() ** 2 if model.posterior_.classes is None else CLASSES
+    whole = all_answers(model, QUERIES[:8], y[:8])
+    monkeypatch.setattr("bcart.rows._FEWEST_ROWS", 3)
+    monkeypatch.setattr("bcart.rows._SHARE_OF_ROWS", 10**12)
+    for at_once, in_parts in zip(whole, all_answers(model, QUERIES[:8], y[:8]), strict=True):
+        np.testing.assert_array_equal(in_parts, at_once)
+
+
+def test_an_infinite_value_in_a_later_part_is_named_with_its_row(model, monkeypatch):
+    monkeypatch.setattr("bcart.rows._FEWEST_ROWS", 3)
+    monkeypatch.setattr("bcart.rows._SHARE_OF_ROWS", 10**12)
+    rows = QUERIES.copy()
+    rows[7, 1] = np.inf
+    with pytest.raises(bcart.InvalidDataError, match=r"contains inf \(row 7\)"):
+        model.posterior_.expected_output(rows)

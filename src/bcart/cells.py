@@ -13,9 +13,9 @@ from bcart import _core
 from bcart.errors import InvalidDataError
 from bcart.grid import CodeArray, Kind
 from bcart.limits import Limits, within_memory
-from bcart.parse import FloatArray, as_floats, as_weights, as_whole, present_rows
+from bcart.parse import MAX_WEIGHT, FloatArray, as_floats, as_weights, as_whole, present_rows
 
-MAX_WEIGHT = 1e30  # beyond, the tenth power of a count overflows
+_MOST_LABELS = 2**31
 _ROWS_PER_STEP = 2**18  # whose statistics are made and added, then forgotten
 
 StatisticsOf = Callable[[slice], FloatArray]
@@ -134,7 +134,7 @@ class Cells:
         """
         row_codes, n_workers = _as_codes(codes), Limits(n_jobs=n_jobs).n_workers
         row_labels = _as_label_numbers(labels, len(row_codes))
-        n_labels = as_whole(n_labels, "n_labels", "the number of classes, at least 1", least=1)
+        n_labels = as_whole(n_labels, "n_labels", "the number of classes, at least 1", least=1, most=_MOST_LABELS)
         weights = as_weights(sample_weight, len(row_codes))
         present = present_rows(weights)
         if present is not None:

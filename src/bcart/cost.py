@@ -149,7 +149,10 @@ def estimate_cost(
     if present is not None:
         table, targets, weights = table.take(present), targets[present], weights[present]
     grid = Grid.from_table(table, max_bins, binning, weights, limits.n_workers)
-    n_distinct = len(set(targets.tolist()))
+    try:
+        n_distinct = len(set(targets.tolist()))
+    except TypeError as error:
+        raise InvalidDataError(f"y must be labels or numbers: {error}") from None
     is_number = targets.dtype.kind == "f" and bool((targets != np.floor(targets)).any())
     is_number |= targets.dtype.kind in "iuf" and n_distinct > _MOST_CLASSES
     n_statistics = 3 if is_number else n_distinct

@@ -66,7 +66,7 @@ class Grid:
                 values.flags.writeable = False
             object.__setattr__(self, name, bounds)
         object.__setattr__(self, "categories", tuple(self.categories) or (None,) * n_features)
-        object.__setattr__(self, "has_missing", tuple(self.has_missing) or (False,) * n_features)
+        object.__setattr__(self, "has_missing", tuple(map(bool, self.has_missing)) or (False,) * n_features)
         parts = (self.lowest, self.highest, self.categories, self.has_missing)
         if any(len(part) != n_features for part in parts):
             raise InvalidModelError("a grid needs the lowest and highest values of the bins of each named feature")

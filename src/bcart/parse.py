@@ -14,6 +14,7 @@ from bcart.errors import InvalidDataError, InvalidModelError
 FloatArray = npt.NDArray[np.float64]
 RandomState = int | np.integer | np.random.Generator | np.random.RandomState | None
 
+MAX_WEIGHT = 1e30  # beyond, the tenth power of a count overflows
 _MAX_LEVEL = 1 - 1e-9  # of intervals
 
 
@@ -41,12 +42,12 @@ def as_weights(sample_weight: npt.ArrayLike | None, n_rows: int) -> FloatArray:
     if weights.shape != (n_rows,):
         raise InvalidDataError(f"sample_weight has shape {weights.shape}, expected ({n_rows},): one weight a row")
     different = weights[:1] if is_shared(weights) else weights
-    is_wrong = ~(np.isfinite(different) & (different >= 0))
+    is_wrong = ~((different >= 0) & (different <= MAX_WEIGHT))
     if is_wrong.any():
         row = int(np.flatnonzero(is_wrong)[0])
         raise InvalidDataError(
             f"sample_weight contains {weights[row]} (row {row}); "
-            "weights must be finite and not negative, zero drops a row"
+            f"weights must be finite, at most {MAX_WEIGHT:g} and not negative, zero drops a row"
         )
     return weights
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from numbers import Real
 from typing import Any
 
@@ -23,10 +23,8 @@ from bcart.parse import FloatArray, RandomState, as_seed, as_tail, as_whole, rea
 from bcart.parts import check_parts
 from bcart.priors import LeafCountPrior, TreePrior
 from bcart.routing import Routing
-from bcart.rows import Predictor, Rows, as_targets
+from bcart.rows import Predictor, Rows, SomeRows, as_predictor, as_targets, bytes_a_row, parts_of_rows
 from bcart.tree import Tree
-
-_PRECISION = 1e-10  # of the probability beyond either end of an interval
 
 
 class Posterior:
@@ -199,8 +197,7 @@ class Posterior:
             The average over all trees, weighed by their posterior probability, or the answer of the most probable tree.
             Neither builds a tree.
         """
-        rows, which = self._rows(X).distinct()
-        return rows.moments(predictor)[0].mean[which]
+        return self._answer(X, predictor, lambda rows: [rows.moments(predictor)[0].mean])[0]
 
     @within_memory()
     def uncertainty(self, X: Any, level: float | None = 0.95, predictor: Predictor = "ensemble") -> Uncertainty:
@@ -214,14 +211,8 @@ class Posterior:
         predictor : {"ensemble", "map"}
             Whose prediction: with "map", as if the most probable tree were known to be the right one.
         """
-        rows, which = self._rows(X).distinct()
-        (mean, within, noise), between = rows.moments(predictor)
-        low, high = np.full_like(mean, np.nan), np.full_like(mean, np.nan)
-        if level is not None:
-            tail = as_tail(level)
-            for part, mixtures in rows.mixtures(predictor, _PRECISION * tail):
-                low[part], high[part] = mixtures.output_interval(tail)
-        return Uncertainty(*(part[which] for part in (mean, low, high, between, within, noise)))
+        tail = None if level is None else as_tail(level)
+        return Uncertainty(*self._answer(X, predictor, lambda rows: rows.uncertainty(predictor, tail)))
 
     @within_memory()
     def predict_interval(self, X: Any, level: float = 0.95, predictor: Predictor = "ensemble") -> FloatArray:
@@ -232,11 +223,7 @@ class Posterior:
         if self.classes is not None:
             raise InvalidModelError("classes have no order, so there is no interval of them; use predict_proba")
         tail = as_tail(level)
-        rows, which = self._rows(X).distinct()
-        interval = np.empty((len(rows), 2))
-        for part, mixtures in rows.mixtures(predictor, _PRECISION * tail):
-            interval[part] = np.column_stack([mixtures.target_quantile(tail), mixtures.target_quantile(1 - tail)])
-        return interval[which]
+        return self._answer(X, predictor, lambda rows: [rows.interval(predictor, tail)])[0]
 
     @within_memory()
     def log_predictive(self, X: Any, y: npt.ArrayLike, predictor: Predictor = "ensemble") -> FloatArray:
@@ -245,12 +232,11 @@ class Posterior:
         All leaves count, however improbable: far from the data it is they that decide. Those with a probability below
         1e-300 are taken as zero.
         """
-        rows, which = self._rows(X).distinct()
-        targets = as_targets(y, self.classes, len(which))
-        result = np.empty(len(which))
-        for part, mixtures in rows.mixtures(predictor):
-            here = (which >= part.start) & (which < part.stop)
-            result[here] = mixtures.log_density(targets[here], which[here] - part.start)
+        columns = self.grid.columns(X)
+        targets = as_targets(y, self.classes, len(columns[0]))
+        result = np.empty(len(targets))
+        for part, rows, which in self._in_parts(columns, predictor):
+            result[part] = rows.log_density(predictor, targets[part], which)
         return result
 
     @within_memory()
@@ -266,7 +252,7 @@ class Posterior:
             As in `sample`: the i-th path of the k-th row is always the same.
         """
         n = as_whole(n, "n", "a whole number of paths, zero or more", least=0)
-        rows = self._rows(X)
+        rows = self._rows(self.grid.columns(X))
         boxes, statistics, uniforms = rows.walk_randomly(n, as_seed(random_state))
         y: npt.NDArray[Any] = self.leaf.target_quantile(uniforms, statistics)
         if self.classes is not None:
@@ -351,10 +337,22 @@ class Posterior:
     def _tree_maker(self) -> TreeMaker:
         return TreeMaker(self.graph, self.leaf, self._routing, self.classes, self.log_score)
 
-    def _rows(self, X: Any) -> Rows:
-        positions = self._routing.positions(X, self._n_workers)
+    def _rows(self, columns: list[FloatArray], part: slice = slice(None), n_bytes_held: int = 0) -> Rows:
+        positions = self._routing.positions(columns, part, self._n_workers)
         parts = self.graph, self.leaf, self._routing, self._native_grammar, lambda: self._box_weights
-        return Rows(positions, *parts, self._n_workers, lambda: self._room)
+        return Rows(positions, *parts, self._n_workers, lambda: max(0, self._room - n_bytes_held))
+
+    def _in_parts(self, columns: list[FloatArray], predictor: Predictor) -> Iterator[SomeRows]:
+        """Yield as many rows at a time as there is room for: those that differ, and which of them each row is."""
+        self._native_grammar(as_predictor(predictor))  # takes its room first
+        a_row = bytes_a_row(len(columns), self.leaf.n_outputs)
+        for part in parts_of_rows(len(columns[0]), self._room // a_row):
+            yield part, *self._rows(columns, part, a_row * (part.stop - part.start)).distinct()
+
+    def _answer(self, X: Any, predictor: Predictor, ask: Callable[[Rows], Sequence[FloatArray]]) -> list[FloatArray]:
+        parts = self._in_parts(self.grid.columns(X), predictor)
+        answers = [[answer[which] for answer in ask(rows)] for _, rows, which in parts]
+        return [same[0] if len(same) == 1 else np.concatenate(same) for same in zip(*answers, strict=True)]
 
     @cached_property
     def _box_weights(self) -> FloatArray:

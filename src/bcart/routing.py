@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -65,11 +64,10 @@ class Routing:
         missing_left = bool(self.tests.form[number] == _core.Form.MISSING_LEFT)
         return describe_test(name, labels, float(self.threshold[number]), int(self.category[number]), missing_left)
 
-    def positions(self, X: Any, n_workers: int = 1) -> Positions:
-        """Return the position of each row on each feature."""
-        columns = self.grid.columns(X)
+    def positions(self, columns: list[FloatArray], part: slice, n_workers: int = 1) -> Positions:
+        """Return the position of some rows on each feature, given the numbers of all."""
         first = [_MISSING + 1] * len(columns)
-        positions, _, has_infinite = _core.encode_widely(columns, self.cuts, first, n_workers)
+        positions, _, has_infinite = _core.encode_widely([c[part] for c in columns], self.cuts, first, n_workers)
         if any(has_infinite):
             refuse_infinite(self.grid.feature_names, columns)
         return np.asarray(positions).reshape(-1, len(columns))

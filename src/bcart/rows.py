@@ -20,6 +20,9 @@ from bcart.routing import Positions, Routing
 
 Predictor = Literal["ensemble", "map"]
 
+_FEWEST_ROWS = 1 << 14  # that are answered at a time
+_SHARE_OF_ROWS = 4  # of the memory, one part is for them
+_PRECISION = 1e-10  # of the probability beyond either end of an interval
 _ROWS_AT_FIRST = 16  # until it is known how many leaves they end in
 _BYTES_A_LEAF = 200  # for its statistics and what quantiles need
 
@@ -71,6 +74,30 @@ class Rows:
         mean, between, within, noise = (np.asarray(part).reshape(-1, self.leaf.n_outputs) for part in flat)
         return Moments(mean + self.leaf.offset, within, noise), between
 
+    def uncertainty(self, predictor: Predictor, tail: float | None) -> list[FloatArray]:
+        """Return mean, bounds of the credible interval, and the variances between trees, within leaves and of noise."""
+        (mean, within, noise), between = self.moments(predictor)
+        low, high = np.full_like(mean, np.nan), np.full_like(mean, np.nan)
+        if tail is not None:
+            for some, mixtures in self.mixtures(predictor, _PRECISION * tail):
+                low[some], high[some] = mixtures.output_interval(tail)
+        return [mean, low, high, between, within, noise]
+
+    def interval(self, predictor: Predictor, tail: float) -> FloatArray:
+        """Return the bounds that the next target of each row lies beyond with probability `tail`, on either side."""
+        bounds = np.empty((len(self), 2))
+        for some, mixtures in self.mixtures(predictor, _PRECISION * tail):
+            bounds[some] = np.column_stack([mixtures.target_quantile(tail), mixtures.target_quantile(1 - tail)])
+        return bounds
+
+    def log_density(self, predictor: Predictor, targets: FloatArray, which: npt.NDArray[np.intp]) -> FloatArray:
+        """Return the log probability, or density, of targets, of which each belongs to one of the rows."""
+        result = np.empty(len(targets))
+        for some, mixtures in self.mixtures(predictor):
+            here = (which >= some.start) & (which < some.stop)
+            result[here] = mixtures.log_density(targets[here], which[here] - some.start)
+        return result
+
     def mixtures(self, predictor: Predictor, may_lose: float = 0.0) -> Iterator[tuple[slice, Mixtures]]:
         """Yield some rows after the other, with the mixture of leaves for each of them.
 
@@ -108,6 +135,27 @@ class Rows:
     def _queries(self, positions: Positions) -> _core.Queries:
         weights = self.box_weights() if self.routing.has_missing(positions) else None
         return self.routing.queries(np.ascontiguousarray(positions, dtype=np.uint32), weights)
+
+
+SomeRows = tuple[slice, Rows, npt.NDArray[np.intp]]  # which they are, those that differ, and which of these each is
+
+
+def bytes_a_row(n_features: int, n_outputs: int) -> int:
+    """Return what a row takes until it is answered: positions, the same as queries, its place in a group, moments."""
+    return 8 * n_features + 32 * n_outputs + 96
+
+
+def parts_of_rows(n_rows: int, n_with_room: int) -> Iterator[slice]:
+    """Yield consecutive parts, of a share of those that there is room for: answers need some, too.
+
+    Examples
+    --------
+    >>> list(parts_of_rows(40_000, n_with_room=80_000))
+    [slice(0, 20000, None), slice(20000, 40000, None)]
+    """
+    n_at_once = max(_FEWEST_ROWS, n_with_room // _SHARE_OF_ROWS)
+    for begin in range(0, max(1, n_rows), n_at_once):
+        yield slice(begin, min(begin + n_at_once, n_rows))
 
 
 def as_predictor(predictor: Predictor) -> Predictor:

@@ -80,6 +80,7 @@ PHASES = {
     "predictions": "model.predict_proba(rows)",
     "predictions with missing values": "model.predict_proba(rows_with_missing)",
     "predictions of the best tree": "posterior.predict(rows, 'map')",
+    "predictions of many different rows": "posterior.predict(different_rows, 'map')",
     "intervals": "model.uncertainty(rows[:1])",
     "predictive": "posterior.log_predictive(rows[:1], y[:1])",
     "paths": "posterior.sample_paths(rows[:500], 200, 0)",
@@ -97,6 +98,7 @@ ALL_PHASES = """
     X, y = {data}
     rows = np.tile(X[:50], (2000, 1))
     rows_with_missing = np.where(np.arange(1000)[:, None] % 7 == 0, np.nan, rows[:1000])
+    different_rows = np.random.default_rng(1).permuted(np.tile(X, (400_000 // len(X), 1)), axis=0)
     point("base")
     model = classifier(max_memory={max_memory} * MB, max_depth={max_depth}).fit(X, y)
     posterior = model.posterior_
