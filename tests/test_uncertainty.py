@@ -289,6 +289,14 @@ def test_intervals_reach_as_far_as_targets_do(predictor):
 # Parts of the rows
 
 
+def look_at_three_rows(monkeypatch, n_differing):
+    """Let rows be read three at a time, and so many different ones be answered together."""
+    monkeypatch.setattr("bcart.rows._FEWEST_ROWS", 3)
+    monkeypatch.setattr("bcart.rows._SHARE_OF_NEW_ROWS", 10**12)
+    monkeypatch.setattr("bcart.posterior.bytes_a_row", lambda *_: 1)
+    monkeypatch.setattr("bcart.posterior.Posterior._room", 2 * n_differing)
+
+
 def all_answers(model, rows, targets):
     posterior = model.posterior_
     uncertainty = model.uncertainty(rows)
@@ -297,18 +305,18 @@ def all_answers(model, rows, targets):
     return answers + ([] if posterior.classes is not None else [model.predict_interval(rows)])
 
 
-def test_rows_that_are_answered_some_at_a_time_get_the_same_answers(model, monkeypatch):
-    y = NUMBERS.round() ** 2 if model.posterior_.classes is None else CLASSES
-    whole = all_answers(model, QUERIES[:8], y[:8])
-    monkeypatch.setattr("bcart.rows._FEWEST_ROWS", 3)
-    monkeypatch.setattr("bcart.rows._SHARE_OF_ROWS", 10**12)
-    for at_once, in_parts in zip(whole, all_answers(model, QUERIES[:8], y[:8]), strict=True):
+@pytest.mark.parametrize("n_differing", [3, 7, 100])
+def test_rows_that_are_answered_some_at_a_time_get_the_same_answers(model, monkeypatch, n_differing):
+    targets = NUMBERS.round() ** 2 if model.posterior_.classes is None else CLASSES
+    asked = np.tile(QUERIES[:8], (3, 1)), np.tile(targets[:8], 3)
+    whole = all_answers(model, *asked)
+    look_at_three_rows(monkeypatch, n_differing)
+    for at_once, in_parts in zip(whole, all_answers(model, *asked), strict=True):
         np.testing.assert_array_equal(in_parts, at_once)
 
 
 def test_an_infinite_value_in_a_later_part_is_named_with_its_row(model, monkeypatch):
-    monkeypatch.setattr("bcart.rows._FEWEST_ROWS", 3)
-    monkeypatch.setattr("bcart.rows._SHARE_OF_ROWS", 10**12)
+    look_at_three_rows(monkeypatch, 3)
     rows = QUERIES.copy()
     rows[7, 1] = np.inf
     with pytest.raises(bcart.InvalidDataError, match=r"contains inf \(row 7\)"):

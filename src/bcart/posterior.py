@@ -23,7 +23,7 @@ from bcart.parse import FloatArray, RandomState, as_seed, as_tail, as_whole, rea
 from bcart.parts import check_parts
 from bcart.priors import LeafCountPrior, TreePrior
 from bcart.routing import Routing
-from bcart.rows import Predictor, Rows, SomeRows, as_predictor, as_targets, bytes_a_row, parts_of_rows
+from bcart.rows import Predictor, Rows, SomeRows, as_predictor, as_targets, bytes_a_row, differing_rows
 from bcart.tree import Tree
 
 
@@ -337,17 +337,15 @@ class Posterior:
     def _tree_maker(self) -> TreeMaker:
         return TreeMaker(self.graph, self.leaf, self._routing, self.classes, self.log_score)
 
-    def _rows(self, columns: list[FloatArray], part: slice = slice(None), n_bytes_held: int = 0) -> Rows:
+    def _rows(self, columns: list[FloatArray], part: slice = slice(None)) -> Rows:
         positions = self._routing.positions(columns, part, self._n_workers)
         parts = self.graph, self.leaf, self._routing, self._native_grammar, lambda: self._box_weights
-        return Rows(positions, *parts, self._n_workers, lambda: max(0, self._room - n_bytes_held))
+        return Rows(positions, *parts, self._n_workers, lambda: self._room)
 
     def _in_parts(self, columns: list[FloatArray], predictor: Predictor) -> Iterator[SomeRows]:
-        """Yield as many rows at a time as there is room for: those that differ, and which of them each row is."""
         self._native_grammar(as_predictor(predictor))  # takes its room first
-        a_row = bytes_a_row(len(columns), self.leaf.n_outputs)
-        for part in parts_of_rows(len(columns[0]), self._room // a_row):
-            yield part, *self._rows(columns, part, a_row * (part.stop - part.start)).distinct()
+        n_with_room = self._room // bytes_a_row(len(columns), self.leaf.n_outputs)
+        return differing_rows(lambda part: self._rows(columns, part), len(columns[0]), n_with_room)
 
     def _answer(self, X: Any, predictor: Predictor, ask: Callable[[Rows], Sequence[FloatArray]]) -> list[FloatArray]:
         parts = self._in_parts(self.grid.columns(X), predictor)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -21,7 +21,8 @@ from bcart.routing import Positions, Routing
 Predictor = Literal["ensemble", "map"]
 
 _FEWEST_ROWS = 1 << 14  # that are answered at a time
-_SHARE_OF_ROWS = 4  # of the memory, one part is for them
+_SHARE_OF_ROWS = 2  # of the memory, one part is for those that differ,
+_SHARE_OF_NEW_ROWS = 4  # and one for those that are looked at
 _PRECISION = 1e-10  # of the probability beyond either end of an interval
 _ROWS_AT_FIRST = 16  # until it is known how many leaves they end in
 _BYTES_A_LEAF = 200  # for its statistics and what quantiles need
@@ -63,6 +64,11 @@ class Rows:
         groups, distinct = _core.group_rows(self.positions, self.n_workers)
         positions = distinct.reshape(-1, self.positions.shape[1])
         return replace(self, positions=positions), groups.group_of.astype(np.intp)
+
+    def with_room_beside(self) -> Rows:
+        """Return the same rows, which leave less room to predictions."""
+        n_bytes = len(self) * bytes_a_row(self.positions.shape[1], self.leaf.n_outputs)
+        return replace(self, room=lambda: max(0, self.room() - n_bytes))
 
     def moments(self, predictor: Predictor) -> tuple[Moments, FloatArray]:
         """Return mean, variance within leaves and noise for each row and output, and the variance between trees."""
@@ -140,22 +146,41 @@ class Rows:
 SomeRows = tuple[slice, Rows, npt.NDArray[np.intp]]  # which they are, those that differ, and which of these each is
 
 
+def differing_rows(rows_of: Callable[[slice], Rows], n_rows: int, n_with_room: int) -> Iterator[SomeRows]:
+    """Yield consecutive rows, as many at a time as there is room for all that differ among them."""
+    begin, known, seen = 0, None, list[_Look]()
+    n_at_once = max(_FEWEST_ROWS, n_with_room // _SHARE_OF_NEW_ROWS)
+    for start in range(0, max(1, n_rows), n_at_once):
+        new, which = rows_of(slice(start, start + n_at_once)).distinct()
+        places = np.arange(len(new))
+        if known is not None and len(known) + len(new) > max(_FEWEST_ROWS, n_with_room // _SHARE_OF_ROWS):
+            yield slice(begin, start), known.with_room_beside(), _joined(seen)
+            begin, known, seen = start, None, []
+        if known is None:
+            known = new
+        else:
+            both, place_of = replace(known, positions=np.concatenate([known.positions, new.positions])).distinct()
+            seen = [_Look(look.which, place_of[look.places]) for look in seen]
+            known, places = both, place_of[len(known) :]
+        seen.append(_Look(which, places))
+    if known is not None:
+        yield slice(begin, n_rows), known.with_room_beside(), _joined(seen)
+
+
+class _Look(NamedTuple):
+    """Rows that were looked at together: which of those that differ among them each is, and where these are now."""
+
+    which: npt.NDArray[np.intp]
+    places: npt.NDArray[np.intp]
+
+
+def _joined(looks: list[_Look]) -> npt.NDArray[np.intp]:
+    return np.concatenate([look.places[look.which] for look in looks]) if len(looks) > 1 else looks[0].which
+
+
 def bytes_a_row(n_features: int, n_outputs: int) -> int:
     """Return what a row takes until it is answered: positions, the same as queries, its place in a group, moments."""
     return 8 * n_features + 32 * n_outputs + 96
-
-
-def parts_of_rows(n_rows: int, n_with_room: int) -> Iterator[slice]:
-    """Yield consecutive parts, of a share of those that there is room for: answers need some, too.
-
-    Examples
-    --------
-    >>> list(parts_of_rows(40_000, n_with_room=80_000))
-    [slice(0, 20000, None), slice(20000, 40000, None)]
-    """
-    n_at_once = max(_FEWEST_ROWS, n_with_room // _SHARE_OF_ROWS)
-    for begin in range(0, max(1, n_rows), n_at_once):
-        yield slice(begin, min(begin + n_at_once, n_rows))
 
 
 def as_predictor(predictor: Predictor) -> Predictor:
