@@ -14,6 +14,7 @@
 #include "bcart/batch.hpp"
 #include "bcart/fold.hpp"
 #include "bcart/layers.hpp"
+#include "bcart/numbering.hpp"
 #include "bcart/splits.hpp"
 
 namespace bcart {
@@ -119,6 +120,7 @@ class Builder {
   std::optional<Batch> batch_;
   std::vector<Array<Cell>> scratch_;  // one a worker: the cells of one box, and one more
   Graph graph_;
+  Numbering numbering_{cells_.n_cells};  // of children, until the boxes are sorted
   Layers layers_{graph_, rules_};
   std::vector<std::unique_ptr<FrontierBlock>> frontier_;
   std::vector<std::unique_ptr<FrontierBlock>> next_frontier_;
@@ -277,7 +279,7 @@ void Builder::finish() {
     graph_.n_splits_of[box] = 0;
   }
   graph_.shrink_to_fit();
-  graph_.sort_by_size(workers_);
+  graph_.sort_by_size(numbering_, workers_);
   if (graph_.ending == Ending::complete) graph_.max_depth = binding_depth();
 }
 
@@ -313,8 +315,9 @@ void Builder::place_chunks() {
     chunk.first_new_cell = block.cells.size() + n_new_cells;
     n_expanded_ += chunk.found->n_splits.size();
     n_splits += chunk.found->tests.size();
-    n_boxes += chunk.found->n_new_boxes();
+    n_boxes += chunk.found->new_boxes.size();
     n_new_cells += chunk.found->n_new_cells;
+    for (NewBox& box : chunk.found->new_boxes) box.number = numbering_.next(box.n_cells);
   }
   n_next_cells_ += n_new_cells;
   progress_.n_boxes = n_boxes;
@@ -327,7 +330,7 @@ void Builder::place_chunks() {
   graph_.n_boxes_tried = n_expanded_;
   if (progress_.n_bytes > limits_.max_bytes) throw BytesExceeded();
   graph_.n_bytes_counted = std::max(graph_.n_bytes_counted, progress_.n_bytes);
-  if (n_boxes > kMaxBoxes) throw std::bad_alloc();
+  if (numbering_.end() > kMaxBoxes) throw std::bad_alloc();
   if (keeps_cells_) {
     block.cells.resize(block.cells.size() + n_new_cells);
     block.ends.resize(block.ends.size() + n_boxes - graph_.n_boxes());
@@ -354,8 +357,8 @@ void Builder::number_new_boxes(const Chunk& chunk, std::size_t worker) {
   std::size_t id = chunk.first_new_id;
   std::size_t first_cell = chunk.first_new_cell;
   Cell* scratch = scratch_[worker].data();
-  chunk.for_each_new([&](const Sight& sight) {
-    sight.slot->set_id(static_cast<BoxId>(id));
+  chunk.for_each_new([&](const NewBox& box, const Sight& sight) {
+    sight.slot->set_id(box.number);
     graph_.n_cells[id] = sight.n_cells;
     Cell* place = keeps_cells_ ? block.cells.data() + first_cell : scratch;
     chunk.write_cells(sight, cells_, rules_.numbers(), scratch, place);
@@ -381,7 +384,8 @@ void Builder::store_splits(const Chunk& chunk) {
   const auto children = graph_.children_from(chunk.first_split);
   for (const std::size_t side : {0, 1})
     std::copy(found.children[side].begin(), found.children[side].end(), children[side]);
-  chunk.for_each_sight([&](const Sight& sight) { children[sight.child % 2][sight.child / 2] = sight.slot->id(); });
+  chunk.for_each_sight(
+      [&](std::size_t, const Sight& sight) { children[sight.child % 2][sight.child / 2] = sight.slot->id(); });
 }
 
 }  // namespace

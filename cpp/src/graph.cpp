@@ -37,30 +37,27 @@ std::size_t Graph::height(Workers& workers) const {
   return heights[0];
 }
 
-Array<BoxId> Graph::boxes_by_size(Workers& workers) const {
-  const std::size_t largest = n_cells[0];  // the root holds every cell
-  std::vector<std::size_t> next(largest + 1, 0);
-  for (const std::uint32_t n : n_cells) ++next[largest - n];
-  std::exclusive_scan(next.begin(), next.end(), next.begin(), std::size_t{0});
-  Array<BoxId> boxes(n_boxes());
-  for (std::size_t box = 0; box < n_boxes(); ++box) {
-    boxes[next[largest - n_cells[box]]++] = static_cast<BoxId>(box);
-    if (box % kGrain == 0) workers.watch();
-  }
-  return boxes;
+// The ids of the first box of each cell count, if the largest comes first.
+std::vector<BoxId> Graph::first_of_sizes() const {
+  std::vector<BoxId> first(n_cells[0] + 1, 0);  // the root holds every cell
+  for (const std::uint32_t n : n_cells) ++first[n];
+  std::exclusive_scan(first.rbegin(), first.rend(), first.rbegin(), BoxId{0});
+  return first;
 }
 
-void Graph::sort_by_size(Workers& workers) {
-  const Array<BoxId> old_id = boxes_by_size(workers);
-  Array<BoxId> new_id(n_boxes());
-  workers.run_ranges(0, n_boxes(), kGrain, [&](std::size_t begin, std::size_t end, std::size_t) {
-    for (std::size_t box = begin; box < end; ++box) new_id[old_id[box]] = static_cast<BoxId>(box);
-  });
+void Graph::sort_by_size(const Numbering& numbering, Workers& workers) {
+  std::vector<BoxId> next = first_of_sizes();
+  const Numbering::Ids ids = numbering.ids(next);
+  Array<BoxId> old_place(n_boxes());
+  for (std::size_t box = 0; box < n_boxes(); ++box) {
+    old_place[next[n_cells[box]]++] = static_cast<BoxId>(box);
+    if (box % kGrain == 0) workers.watch();
+  }
   const auto reorder = [&](auto& array, std::size_t width) {
     std::remove_reference_t<decltype(array)> moved(array.size());
     workers.run_ranges(0, n_boxes(), kGrain, [&](std::size_t begin, std::size_t end, std::size_t) {
       for (std::size_t box = begin; box < end; ++box) {
-        std::copy_n(array.data() + old_id[box] * width, width, moved.data() + box * width);
+        std::copy_n(array.data() + old_place[box] * width, width, moved.data() + box * width);
       }
     });
     array = std::move(moved);
@@ -71,8 +68,8 @@ void Graph::sort_by_size(Workers& workers) {
   reorder(statistics, n_statistics);
   workers.run_ranges(0, n_splits(), kGrain, [&](std::size_t begin, std::size_t end, std::size_t) {
     for (std::size_t split = begin; split < end; ++split) {
-      left[split] = new_id[left[split]];
-      right[split] = new_id[right[split]];
+      left[split] = ids[left[split]];
+      right[split] = ids[right[split]];
     }
   });
 }

@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
-#include <numeric>
 #include <optional>
 #include <span>
 #include <vector>
@@ -43,16 +42,22 @@ struct Sight {
   std::uint32_t shard;
 };
 
+// A box whose first sight is one of the chunk's.
+struct NewBox {
+  std::uint32_t sight;
+  std::uint32_t n_cells;
+  BoxId number = 0;  // for the builder to say
+};
+
 // What a worker finds out about a few boxes. Children are counted in pairs: left, right.
 struct alignas(kCacheLine) Findings {
   std::vector<std::uint32_t> n_splits;  // of each box
   Array<std::uint32_t> tests;           // the number of each split's, as the next
   std::array<Array<BoxId>, 2> children;
-  std::vector<Sight> sights;                 // in the order of the children
-  std::array<std::size_t, kShards> n_new{};  // first sights
-  std::size_t n_new_cells = 0;               // of those
-
-  std::size_t n_new_boxes() const { return std::accumulate(n_new.begin(), n_new.end(), std::size_t{0}); }
+  std::vector<Sight> sights;  // in the order of the children
+  std::vector<NewBox> new_boxes;
+  std::array<std::size_t, kShards> n_new{};  // boxes of each shard
+  std::size_t n_new_cells = 0;
 };
 
 // A few boxes of one block.
@@ -78,23 +83,27 @@ struct Chunk {
   void write_cells(const Sight& sight, const Cells& cells, const TestNumbers& numbers, Cell* scratch,
                    Cell* written) const;
 
-  // Calls visit(sight) in order. By now slots are far from the processor again: they are fetched ahead.
+  // Calls visit(i, sight) in order. By now slots are far from the processor again: they are fetched ahead.
   template <class Visit>
   void for_each_sight(const Visit& visit) const {
-    constexpr std::size_t kAhead = 12;
     const std::vector<Sight>& sights = found->sights;
     for (std::size_t i = 0; i < sights.size(); ++i) {
       __builtin_prefetch(sights[std::min(i + kAhead, sights.size() - 1)].slot);
-      visit(sights[i]);
+      visit(i, sights[i]);
     }
   }
-  // The same for those sights that are the first of a box.
+  // The same for boxes with their first sights.
   template <class Visit>
   void for_each_new(const Visit& visit) const {
-    for_each_sight([&](const Sight& sight) {
-      if (sight.slot->id() == claim(sight.child)) visit(sight);
-    });
+    const std::vector<NewBox>& boxes = found->new_boxes;
+    for (std::size_t i = 0; i < boxes.size(); ++i) {
+      __builtin_prefetch(found->sights[boxes[std::min(i + kAhead, boxes.size() - 1)].sight].slot);
+      visit(boxes[i], found->sights[boxes[i].sight]);
+    }
   }
+
+ private:
+  static constexpr std::size_t kAhead = 12;
 };
 
 class Batch {
@@ -153,7 +162,7 @@ class Batch {
   void look_up(const Chunk& chunk, Tools& tools, std::size_t n_children);
   bool look_beyond_home(const Chunk& chunk, Tools& tools);
   static void keep(const Tools& tools, Findings& findings);
-  static void count_new(const Chunk& chunk);
+  static void list_new(const Chunk& chunk);
   void make_room();
   bool try_to_explore();
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "bcart/array.hpp"
+#include "bcart/numbering.hpp"
 #include "bcart/table.hpp"
 #include "bcart/test_numbers.hpp"
 #include "bcart/workers.hpp"
@@ -114,12 +115,12 @@ struct Graph {
 
   void shrink_to_fit();
 
-  // Renumbers boxes by falling cell count, those of equal count in the order of their numbers. The small ones, which
-  // are asked for most, then share cache lines.
-  void sort_by_size(Workers& workers);
+  // Puts boxes into the order of falling cell counts, those of equal count in the order in which they stand, and gives
+  // them ids instead of numbers. The small ones, which are asked for most, then share cache lines.
+  void sort_by_size(const Numbering& numbering, Workers& workers);
 
  private:
-  Array<BoxId> boxes_by_size(Workers& workers) const;
+  std::vector<BoxId> first_of_sizes() const;
 };
 
 }  // namespace bcart
