@@ -16,6 +16,7 @@ _COARSE = 1e-5  # of the probability beyond a quantile: may be left out to find 
 _CLOSE = 1e-13  # of the interval that a quantile is looked for in, if it can be negative
 LEAVES_AT_ONCE = 2_000_000  # that are held in memory
 _MAX_STEPS = 100
+_PLAIN_STEPS = 30  # that halve an interval; what is not found by then is tiny beside its bounds
 _ROUNDING = 1e-12
 _TINY = np.finfo(np.float64).tiny
 
@@ -153,14 +154,14 @@ def find_root(
     """Return where increasing functions reach zero between two bounds, for many of them at once.
 
     Each step cuts the interval at the root of an interpolation if that can be trusted, else in its middle
-    (Chandrupatla 1997).
+    (Chandrupatla 1997); in the end, in the middle of the exponents.
     """
     a, b = low, high
     value_a, value_b = function(a), function(b)
     is_found = (value_a >= 0) | (value_b <= 0)
     root = np.where(value_a >= 0, low, high)
     share = np.full_like(a, 0.5)
-    for _ in range(_MAX_STEPS):
+    for step in range(_MAX_STEPS):
         if is_found.all():
             break
         x = np.where(is_found, root, a + share * (b - a))
@@ -174,18 +175,34 @@ def find_root(
         tolerance = np.minimum(tolerance, 1.0)
         root = np.where(is_found, root, a)
         is_found = is_found | (tolerance > 0.5) | (value_a == 0)
-        share = np.clip(_interpolated_share(a, b, c, value_a, value_b, value_c), tolerance, 1 - tolerance)
+        middle = np.full_like(a, 0.5) if step < _PLAIN_STEPS else _share_to_middle_exponent(a, b)
+        share = _interpolated_share(a, b, c, value_a, value_b, value_c, middle)
+        share = np.clip(share, tolerance, 1 - tolerance)
     return root
 
 
+def _share_to_middle_exponent(a: FloatArray, b: FloatArray) -> FloatArray:
+    """Return where from a to b the exponent is half way; a half where a number is negative or both are of one size."""
+    low, high = np.minimum(a, b), np.maximum(a, b)
+    middle = np.sqrt(np.maximum(low, _TINY)) * np.sqrt(np.maximum(high, _TINY))
+    is_wide = (low >= 0) & (low < high / 4)
+    return np.where(is_wide, (middle - a) / np.where(is_wide, b - a, 1.0), 0.5)
+
+
 def _interpolated_share(
-    a: FloatArray, b: FloatArray, c: FloatArray, value_a: FloatArray, value_b: FloatArray, value_c: FloatArray
+    a: FloatArray,
+    b: FloatArray,
+    c: FloatArray,
+    value_a: FloatArray,
+    value_b: FloatArray,
+    value_c: FloatArray,
+    otherwise: FloatArray,
 ) -> FloatArray:
-    """Return where from a to b an inverse parabola through three points is zero; a half where it may mislead."""
+    """Return where from a to b an inverse parabola through three points is zero, unless it may mislead."""
     with np.errstate(divide="ignore", invalid="ignore"):
         xi, phi = (a - b) / (c - b), (value_a - value_b) / (value_c - value_b)
         share = value_a / (value_b - value_a) * value_c / (value_b - value_c) + (c - a) / (b - a) * value_a / (
             value_c - value_a
         ) * value_b / (value_c - value_b)
         is_trusted = (phi**2 < xi) & ((1 - phi) ** 2 < 1 - xi) & np.isfinite(share)
-    return np.where(is_trusted, share, 0.5)
+    return np.where(is_trusted, share, otherwise)
