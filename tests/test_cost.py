@@ -346,16 +346,20 @@ def test_a_probe_that_saw_nothing_does_not_know_all_trees(max_memory):
 def test_the_warning_of_limited_depth_tells_the_expected_cost(max_memory):
     with pytest.warns(bcart.DepthLimitedWarning) as caught:
         bcart.BayesianTreeClassifier(max_memory=max_memory, n_jobs=2).fit(*XOR)
-    told = re.search(
-        r"\(expected: all trees: about (\d+) k boxes, .* splits, ([\d.]+ MB), .* s\)", str(caught[0].message)
-    )
-    assert told is not None
-    assert is_near(1000 * int(told[1]), truth("Hidden XOR of 100").n_boxes)
-    assert parse_bytes(told[2]) > parse_bytes(max_memory)
+    sentence, *lines = str(caught[0].message).split("\n")
+    reached = int(re.search(r"up to depth (\d+)", sentence)[1])
+    graph = truth("Hidden XOR of 100")
+    n_boxes = [*graph.core.n_boxes_to[reached + 1 :], graph.n_boxes]
+    told = [re.fullmatch(r"  (.+): about (\d+) k boxes, .* splits, ([\d.]+ MB), .* s", line) for line in lines]
+    assert [line[1] for line in told] == [*(f"depth {reached + 1 + i}" for i in range(len(lines) - 1)), "all trees"]
+    for line, n in zip(told[:-1], n_boxes, strict=False):
+        assert is_near(1000 * int(line[2]), n)
+    assert is_near(1000 * int(told[-1][2]), graph.n_boxes)
+    assert parse_bytes(told[-1][3]) > parse_bytes(max_memory)
 
 
 @pytest.mark.parametrize(("time_limit", "is_told"), [(None, True), (60.0, True), (4.0, False)])
 def test_the_expected_cost_is_told_only_if_the_time_limit_leaves_room_for_it(time_limit, is_told):
     with pytest.warns(bcart.DepthLimitedWarning, match="more than max_memory") as caught:
         bcart.BayesianTreeClassifier(max_memory="4MB", time_limit=time_limit, n_jobs=2).fit(*XOR)
-    assert ("expected" in str(caught[0].message)) == is_told
+    assert ("Expected" in str(caught[0].message)) == is_told

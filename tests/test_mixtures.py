@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.special import betaincinv
 
-from bcart.leaves import DirichletLeaf
+from bcart.leaves import DirichletLeaf, central_interval
 from bcart.mixtures import Mixtures
 
 LEVELS = (0.01, 0.4999995, 0.5, 0.5000005, 0.99)
@@ -39,3 +39,9 @@ def test_quantiles_of_leaves_of_very_different_weight_rise_with_the_level():
     assert np.all(np.diff(found) > 0)
     assert found[0] < 1e-29
     assert found[-1] > 0.1
+
+
+def test_the_ends_of_an_interval_are_in_order_where_rounding_has_crossed_the_quantiles():
+    low, high = central_interval(lambda level: np.array([0.5 - 1e-9 * level, level]), 0.25)
+    assert low.tolist() == [0.5 - 0.25e-9, 0.25]
+    assert high.tolist() == [0.5 - 0.25e-9, 0.75]

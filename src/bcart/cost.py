@@ -63,7 +63,7 @@ class Cost:
         about = "" if self.is_known else "about "
         return (
             f"{trees}: {about}{_rounded(self.n_boxes)} boxes, {_rounded(self.n_splits)} splits, "
-            f"{format_bytes(round(self.n_bytes))}, {self.seconds:.2g} s"
+            f"{format_bytes(round(self.n_bytes))}, {_two_digits(self.seconds)} s"
         )
 
 
@@ -239,5 +239,16 @@ def _rounded(number: float) -> str:
     return f"{number:.0f}"
 
 
+def _two_digits(seconds: float) -> str:
+    """Write seconds with two digits, or all before the point.
+
+    Examples
+    --------
+    >>> _two_digits(0.0123), _two_digits(150.4)
+    ('0.012', '150')
+    """
+    return f"{seconds:.2g}" if seconds < 99.5 else f"{seconds:.0f}"
+
+
 def _columns(cost: Cost, width: int = 12) -> str:
-    return f"{format_bytes(round(cost.n_bytes)):>{width}}{cost.seconds:>12.2g}"
+    return f"{format_bytes(round(cost.n_bytes)):>{width}}{_two_digits(cost.seconds):>12}"

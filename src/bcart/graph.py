@@ -15,7 +15,7 @@ import numpy.typing as npt
 from bcart import _core
 from bcart.cached import cached_property
 from bcart.cells import Cells
-from bcart.cost import predict_cost
+from bcart.cost import CostEstimate, predict_cost
 from bcart.errors import BcartError, DepthLimitedWarning, MemoryBudgetError, TimeBudgetError
 from bcart.grid import CodeArray
 from bcart.limits import Limits, format_bytes
@@ -290,14 +290,21 @@ def _report_ending(core: _core.Graph, cells: Cells, family: Family, limits: Limi
         )
     is_in_a_hurry = seconds_left is not None and seconds_left < _SECONDS_TO_PREDICT + (limits.seconds or 0.0) / 2
     cost = None if is_in_a_hurry else predict_cost(cells, family, limits)
-    expected = "" if cost is None or not cost.by_depth else f" (expected: {cost.all_trees})"
     warnings.warn(
-        f"listing all trees takes {budget}{expected}; "
+        f"listing all trees takes {budget}; "
         f"the posterior is exact for trees up to depth {core.max_depth}. To go deeper, lower max_bins, raise "
-        f"min_samples_leaf or {remedy}; max_depth={core.max_depth} asks for just this",
+        f"min_samples_leaf or {remedy}; max_depth={core.max_depth} asks for just this{_expected(cost, core.max_depth)}",
         DepthLimitedWarning,
         stacklevel=_stack_level(),
     )
+
+
+def _expected(cost: CostEstimate | None, depth: int) -> str:
+    """Return the cost of trees that are deeper, a line for each depth and one for all."""
+    if cost is None or not cost.by_depth:
+        return ""
+    deeper = [part for part in cost.by_depth if (part.depth or 0) > depth]
+    return "\n  ".join([". Expected:", *map(str, [*deeper, cost.all_trees])])
 
 
 def _stack_level() -> int:

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bcart.cached import cached_property
-from bcart.leaves import LeafModel
+from bcart.leaves import LeafModel, central_interval
 from bcart.parse import FloatArray
 
 _COARSE = 1e-5  # of the probability beyond a quantile: may be left out to find its neighbourhood
@@ -48,8 +48,9 @@ class Mixtures:
         n_outputs = self.leaf.n_outputs
         is_mirrored = self.leaf.outputs_sum_to_one and n_outputs == 2  # the second is what the first leaves
         outputs = range(1 if is_mirrored else n_outputs)
-        low = np.column_stack([self.output_quantile(tail, output) for output in outputs])
-        high = np.column_stack([self.output_quantile(1 - tail, output) for output in outputs])
+        low, high = central_interval(
+            lambda level: np.column_stack([self.output_quantile(level, output) for output in outputs]), tail
+        )
         return (np.hstack([low, 1 - high]), np.hstack([high, 1 - low])) if is_mirrored else (low, high)
 
     def output_quantile(self, level: float, output: int) -> FloatArray:

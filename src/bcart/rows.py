@@ -12,7 +12,7 @@ import numpy.typing as npt
 from bcart import _core
 from bcart.errors import InvalidDataError, InvalidModelError
 from bcart.graph import Graph
-from bcart.leaves import LeafModel
+from bcart.leaves import LeafModel, central_interval
 from bcart.leaves.model import Moments
 from bcart.mixtures import LEAVES_AT_ONCE, Mixtures
 from bcart.parse import FloatArray, as_floats
@@ -93,7 +93,7 @@ class Rows:
         """Return the bounds that the next target of each row lies beyond with probability `tail`, on either side."""
         bounds = np.empty((len(self), 2))
         for some, mixtures in self.mixtures(predictor, _PRECISION * tail):
-            bounds[some] = np.column_stack([mixtures.target_quantile(tail), mixtures.target_quantile(1 - tail)])
+            bounds[some] = np.column_stack(central_interval(mixtures.target_quantile, tail))
         return bounds
 
     def log_density(self, predictor: Predictor, targets: FloatArray, which: npt.NDArray[np.intp]) -> FloatArray:

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from bcart.cached import cached_property
 from bcart.errors import InvalidModelError
-from bcart.leaves import LeafModel
+from bcart.leaves import LeafModel, central_interval
 from bcart.parse import FloatArray, as_tail, read_only
 from bcart.tables import Labels, as_numbers
 
@@ -210,13 +210,11 @@ class Tree:
         """
         if self.leaf is None:
             raise InvalidModelError("a tree made by hand has no leaf model; give it one (leaf=) to ask for intervals")
-        tail = as_tail(level)
-        outputs = range(self.leaf.n_outputs)
-        low, high = (
-            np.column_stack([self.leaf.output_quantile(end, self.statistics, output) for output in outputs])
-            for end in (tail, 1 - tail)
+        leaf, outputs = self.leaf, range(self.leaf.n_outputs)
+        return central_interval(
+            lambda end: np.column_stack([leaf.output_quantile(end, self.statistics, output) for output in outputs]),
+            as_tail(level),
         )
-        return low, high
 
     def _label(self, node: int) -> Any:
         """Return the label that a node asks for; None if it asks for none."""

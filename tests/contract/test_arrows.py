@@ -220,7 +220,7 @@ ENGINE = (
         "unroll",
     },
     {"array", "test_numbers", "leaf", "encode", "addition"},
-    {"table", "splits", "group", "weigh"},
+    {"table", "numbering", "splits", "group", "weigh"},
     {"graph", "batch"},
     {"layers"},
     {"build", "depths", "queries", "fold", "tallies"},

@@ -62,6 +62,7 @@ def check(case: Case) -> str:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         warnings.simplefilter("ignore", bcart.DepthLimitedWarning)
+        warnings.filterwarnings("ignore", "The number of unique classes")  # scikit-learn's, and right
         try:
             model = fitted(case)
         except bcart.BcartError as error:

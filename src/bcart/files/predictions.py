@@ -16,6 +16,7 @@ from bcart.errors import InvalidDataError
 from bcart.files.features import Feature, features_of_model
 from bcart.files.source import Arrays, Source
 from bcart.files.sql import any_of, count_cuts, identifier, literal
+from bcart.leaves import central_interval
 from bcart.parse import FloatArray, as_tail
 from bcart.posterior import Posterior
 from bcart.tables import Labels, as_rows
@@ -68,8 +69,9 @@ class Predictor:
             leaf = tree.apply(X)
             if tree.classes is not None:
                 return _name_classes(tree.classes, tree.predictive[leaf], low[leaf], high[leaf])
-            assert tree.leaf is not None
-            ends = [tree.leaf.target_quantile(end, tree.statistics[leaf]) for end in (tail, 1 - tail)]
+            model, statistics = tree.leaf, tree.statistics[leaf]
+            assert model is not None
+            ends = central_interval(lambda end: model.target_quantile(end, statistics), tail)
             return _name_numbers(tree.predictive[leaf], low[leaf], high[leaf], np.column_stack(ends))
 
         thresholds = [

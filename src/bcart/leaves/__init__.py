@@ -4,7 +4,7 @@ from typing import Any
 
 from bcart.errors import InvalidModelError
 from bcart.leaves.dirichlet import DirichletLeaf
-from bcart.leaves.model import LeafModel, Targets
+from bcart.leaves.model import LeafModel, Targets, central_interval
 from bcart.leaves.normal import NormalLeaf
 from bcart.leaves.poisson import PoissonLeaf
 from bcart.leaves.records import leaf_from_dict, leaf_to_dict
@@ -28,6 +28,7 @@ __all__ = [
     "NormalLeaf",
     "PoissonLeaf",
     "Targets",
+    "central_interval",
     "choose_leaf",
     "leaf_from_dict",
     "leaf_to_dict",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -11,6 +12,12 @@ from bcart import _core
 from bcart.cached import cached_property
 from bcart.errors import InvalidDataError, InvalidModelError
 from bcart.parse import FloatArray
+
+
+def central_interval(quantile: Callable[[float], FloatArray], tail: float) -> tuple[FloatArray, FloatArray]:
+    """Return the quantiles that leave a probability on either side; in order, also where rounding has crossed them."""
+    low, high = quantile(tail), quantile(1 - tail)
+    return low, np.maximum(low, high)
 
 
 class Moments(NamedTuple):
