@@ -199,3 +199,15 @@ def test_a_prior_that_no_data_could_move_is_refused():
         bcart.PoissonLeaf(shape=1e308, rate=1.0)
     with pytest.raises(bcart.InvalidModelError, match=r"shape=|rate="):
         bcart.BayesianTreeRegressor(leaf="poisson", prior_weight=1e20).fit([[0.0], [1.0]], [0, 1])
+
+
+@pytest.mark.parametrize("n_rows", [0.0, 0.5, 30.0, 1e4, 1e8, 1e12, 1e18])
+def test_the_chance_of_a_count_is_that_of_a_negative_binomial_distribution_however_many_rows(n_rows):
+    statistics, y = np.array([[n_rows, 1000.0 * n_rows, 0.0]]), np.array([-1.0, 0.0, 2.5, 7.0, 990.0, 1030.0])
+    found = PoissonLeaf(1.5, 0.7).log_density(y, np.repeat(statistics, len(y), axis=0))
+    shape, rate = 1.5 + 1000.0 * n_rows, 0.7 + n_rows
+    if n_rows < 1e6:
+        expected = stats.nbinom.logpmf(y, shape, rate / (rate + 1))
+    else:
+        expected = stats.poisson.logpmf(y, shape / rate)  # which is near, and of which scipy loses no digits
+    np.testing.assert_allclose(found, expected, rtol=1e-6 if n_rows < 1e12 else 1e-9)

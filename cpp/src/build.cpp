@@ -157,6 +157,7 @@ void Builder::add_root() {
   }
   n_next_cells_ = cells_.n_cells;
   graph_.n_cells_found = cells_.n_cells;
+  numbering_.next(graph_.n_cells[0]);  // zero, which no slot of the table could hold
   next_frontier_.push_back(std::move(block));
 }
 

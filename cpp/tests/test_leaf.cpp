@@ -321,6 +321,13 @@ TEST(a_poisson_leaf_is_an_integral_over_rates) {
   }
 }
 
+TEST(a_poisson_leaf_of_a_rate_that_is_nothing_beside_the_rows_is_finite) {
+  const double zeros[] = {1e30, 0, 0};
+  const double expected = std::log(1e-300) - std::log(1e30);
+  CHECK_CLOSE(make_leaf("poisson", {1, 1e-300})->log_marginal(zeros), expected, 1e-12);
+  CHECK_CLOSE(make_leaf("poisson", {1e-300, 1e-300})->log_marginal(zeros), 1e-300 * expected, 1e-312);
+}
+
 TEST(a_poisson_leaf_predicts_one_count_after_the_other) {
   std::mt19937_64 random(10);
   for (std::size_t n = 0; n < 200; n = n * 3 / 2 + 1) {

@@ -50,6 +50,13 @@ void check_ids(std::mt19937_64& random, std::size_t n_numbered, std::size_t n_ke
 
 }  // namespace
 
+TEST(only_the_first_number_is_zero) {
+  std::mt19937_64 random(4);
+  Numbering numbering(9);
+  CHECK_EQUAL(numbering.next(9), 0U);
+  for (const std::uint32_t size : random_sizes(random, 3000, 8)) CHECK(numbering.next(size) > 0);
+}
+
 TEST(ids_are_the_places_of_boxes_sorted_by_size) {
   std::mt19937_64 random(5);
   for (int round = 0; round < 20; ++round) {

@@ -119,6 +119,14 @@ TEST(workers_that_claim_the_same_keys_agree_on_slots_and_on_the_lowest_claim) {
   }
 }
 
+TEST(a_key_without_low_bits_is_found_again_by_the_least_id) {
+  TableShard table;
+  table.reserve(1);
+  const TableKey key(Fingerprint{0, 5});
+  table.find_or_claim(key, kClaim)->set_id(1);
+  CHECK_EQUAL(table.find_or_claim(key, kClaim)->id(), 1U);
+}
+
 TEST(a_table_that_is_full_answers_says_so_and_grows) {
   std::mt19937_64 random(7);
   TableShard table;
@@ -129,15 +137,15 @@ TEST(a_table_that_is_full_answers_says_so_and_grows) {
   for (; n_kept < keys.size(); ++n_kept) {
     TableSlot* slot = table.find_or_claim(keys[n_kept], kClaim);
     if (slot == nullptr) {
-      for (std::size_t i = 0; i < n_kept; ++i) CHECK_EQUAL(table.find_or_claim(keys[i], kClaim)->id(), i);
+      for (std::size_t i = 0; i < n_kept; ++i) CHECK_EQUAL(table.find_or_claim(keys[i], kClaim)->id(), i + 1);
       table.double_size();
       slot = table.find_or_claim(keys[n_kept], kClaim);
       ++n_growths;
     }
-    slot->set_id(static_cast<BoxId>(n_kept));
+    slot->set_id(static_cast<BoxId>(n_kept + 1));
   }
   CHECK_EQUAL(n_growths, 6U);
-  for (std::size_t i = 0; i < keys.size(); ++i) CHECK_EQUAL(table.find_or_claim(keys[i], kClaim)->id(), i);
+  for (std::size_t i = 0; i < keys.size(); ++i) CHECK_EQUAL(table.find_or_claim(keys[i], kClaim)->id(), i + 1);
 }
 
 }  // namespace bcart::check

@@ -50,6 +50,7 @@ class Cells:
     weights: FloatArray
     kinds: tuple[Kind, ...]
 
+    @within_memory()
     def __init__(
         self,
         codes: npt.ArrayLike,

@@ -14,7 +14,7 @@ from bcart import _core
 from bcart.cells import Cells
 from bcart.errors import InvalidDataError
 from bcart.grid import Binning, Grid
-from bcart.limits import DEFAULT_MAX_MEMORY, Limits, format_bytes
+from bcart.limits import DEFAULT_MAX_MEMORY, Limits, format_bytes, within_memory
 from bcart.listing import FOLDED_LEVELS, Family
 from bcart.parse import as_weights, present_rows
 from bcart.probes import Layers, Probe, most_boxes, probe_all_and_fewer
@@ -110,6 +110,7 @@ class CostEstimate:
         return "\n".join(lines)
 
 
+@within_memory()
 def estimate_cost(
     X: Any,
     y: npt.ArrayLike,

@@ -18,7 +18,7 @@ from bcart.cells import Cells
 from bcart.cost import CostEstimate, predict_cost
 from bcart.errors import BcartError, DepthLimitedWarning, MemoryBudgetError, TimeBudgetError
 from bcart.grid import CodeArray
-from bcart.limits import Limits, format_bytes
+from bcart.limits import Limits, format_bytes, within_memory
 from bcart.listing import FOLDED_LEVELS, Family, Folding, core_kinds, list_boxes
 
 _NO_BOX = np.iinfo(np.uint32).max
@@ -206,6 +206,7 @@ class Graph:
         return f"<Graph of {depth}: {self.cells.n_cells:,} cells, {self.n_boxes:,} boxes, {self.n_splits:,} splits>"
 
 
+@within_memory()
 def _restore(cells: Cells, family: Family, limits: Limits, state: tuple[Any, ...]) -> Graph:
     n_bins, kinds, first_split, n_splits_of, n_cells, statistics, tests, left, right, max_depth, is_folded, ending = (
         state
@@ -289,7 +290,7 @@ def _report_ending(core: _core.Graph, cells: Cells, family: Family, limits: Limi
             f"listing the trees of depth 1 alone takes {budget}; lower max_bins, use fewer features, or {remedy}"
         )
     is_in_a_hurry = seconds_left is not None and seconds_left < _SECONDS_TO_PREDICT + (limits.seconds or 0.0) / 2
-    cost = None if is_in_a_hurry else predict_cost(cells, family, limits)
+    cost = None if is_in_a_hurry else _predicted(cells, family, limits)
     warnings.warn(
         f"listing all trees takes {budget}; "
         f"the posterior is exact for trees up to depth {core.max_depth}. To go deeper, lower max_bins, raise "
@@ -297,6 +298,14 @@ def _report_ending(core: _core.Graph, cells: Cells, family: Family, limits: Limi
         DepthLimitedWarning,
         stacklevel=_stack_level(),
     )
+
+
+def _predicted(cells: Cells, family: Family, limits: Limits) -> CostEstimate | None:
+    """Return what deeper trees will cost; None if there is no memory to find it out, since the graph stands without."""
+    try:
+        return predict_cost(cells, family, limits)
+    except MemoryError:
+        return None
 
 
 def _expected(cost: CostEstimate | None, depth: int) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 import warnings
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,8 @@ from bcart.testing import enumerate_posterior
 
 MAX_BOXES = 20_000  # beyond, only some of the answers are asked for
 N_SAMPLES = 5
+FOLDED_DEPTH = 3
+MOST_WITH_DIGITS = 1e4  # log scores of this size leave digits to the probabilities of trees
 
 
 class BrokenClaimError(AssertionError):
@@ -83,6 +86,7 @@ def check(case: Case) -> str:
         check_other_models(case, model, asked)
         check_same_bits(case, model, asked)
         check_listed(case, model)
+        check_folded(model, asked)
     return "answered"
 
 
@@ -235,3 +239,20 @@ def check_listed(case: Case, model: Any) -> None:
     for name in ("log_n_trees", "log_score", "log_prior_mass"):
         mine, theirs = getattr(posterior, name), getattr(listed, name)
         claim(close(mine, theirs, listed.log_score), f"{name} is {mine}, but by listing all trees {theirs}")
+
+
+def check_folded(model: Any, asked: Any) -> None:
+    """Where depth is limited, a graph whose last two levels are folded says what one of all boxes says."""
+    posterior, graph = model.posterior_, model.posterior_.graph
+    family = replace(graph.family, max_depth=min(graph.family.max_depth or FOLDED_DEPTH, FOLDED_DEPTH))
+    parts = posterior.leaf, posterior.prior, posterior.grid, posterior.classes, 1
+    listed, folded = (
+        bcart.Posterior(bcart.build_graph(graph.cells, family, folding=folding), *parts)
+        for folding in ("never", "always")
+    )
+    size = listed.log_score
+    claim(close(folded.log_score, size, size), f"log_score is {folded.log_score} folded, but {size} listed")
+    claim(close(folded.log_n_trees, listed.log_n_trees), "a fold has another number of trees")
+    if abs(size) < MOST_WITH_DIGITS:
+        output = listed.expected_output(asked)
+        claim(close(folded.expected_output(asked), output, float(np.abs(output).max())), "a fold predicts otherwise")

@@ -76,6 +76,19 @@ def test_a_fit_without_room_is_a_memory_budget_error(watch, data):
     assert next_fit_worked == [True] * len(ROOM_TO_FIT)
 
 
+def test_a_cost_that_there_is_no_room_to_estimate_is_a_memory_budget_error(watch):
+    told = watch("""
+        X, y = numbers(300_000, 4)
+        ended = []
+        for room in (0, 2, 10, 40):
+            limit_address_space(room * MB)
+            ended.append(outcome(lambda: bcart.estimate_cost(X, y, n_jobs=2)))
+        tell(ended=ended)
+    """).told
+    assert set(told["ended"]) <= {None, "MemoryBudgetError"}
+    assert told["ended"][0] == "MemoryBudgetError"
+
+
 def test_a_build_that_the_system_stops_is_exact_up_to_the_depth_it_names(watch):
     told = watch("""
         X, y = coins(1000)

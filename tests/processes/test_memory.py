@@ -64,6 +64,21 @@ def test_a_fit_holds_its_memory(watch, data):
     assert_held(report, 150, "end")
 
 
+@pytest.mark.parametrize("data", ["coins", "numbers", "many rows"])
+def test_a_fit_and_its_answers_hold_their_memory_where_addresses_are_limited(watch, data):
+    report = watch(f"""
+        X, y = {DATA[data]}
+        point("base")
+        limit_address_space(600 * MB)
+        model = classifier(max_memory=100 * MB).fit(X, y)
+        point("fit")
+        model.predict_proba(X[:100]), model.posterior_.sample(1000, 0), pickle.dump(model, open(os.devnull, "wb"))
+        point("answers")
+    """)
+    assert_held(report, 100, "fit")
+    assert_held(report, 100, "answers")
+
+
 # The graph of each is most of its budget, so that what a phase adds can be seen.
 TIGHT = {
     "coins": ("coins(1000)", 100, 5),
@@ -135,6 +150,9 @@ FOLDED_PHASES = {
     "samples": "posterior.sample(300, 0)",
     "paths": "posterior.sample_paths(rows[:40], 10, 0)",
     "predictions of the best tree": "posterior.predict(rows, 'map')",
+    "intervals": "posterior.uncertainty(rows[:3])",
+    "predictive": "posterior.log_predictive(rows[:3], y[:3])",
+    "pickling": "pickle.dump(posterior, open(os.devnull, 'wb'))",
 }
 
 ALL_FOLDED_PHASES = """
@@ -145,7 +163,10 @@ ALL_FOLDED_PHASES = """
     point("base")
     limits = bcart.Limits({max_memory} * MB, n_jobs={n_jobs})
     graph = bcart.build_graph(cells, bcart.Family({max_depth}), limits, folding="always")
+    point("build")
     posterior = bcart.Posterior(graph, prior=bcart.LeafCountPrior(0.0), n_jobs={n_jobs})
+    posterior.map_tree(), posterior.log_evidence
+    point("sweeps")
     for name, phase in {phases!r}.items():
         point("before " + name)
         eval(phase)
@@ -154,9 +175,9 @@ ALL_FOLDED_PHASES = """
 
 
 @pytest.mark.parametrize("n_jobs", [2, 16])
-@pytest.mark.parametrize("phase", FOLDED_PHASES)
+@pytest.mark.parametrize("phase", ["build", "sweeps", *FOLDED_PHASES])
 @pytest.mark.parametrize("name", FOLDED)
-def test_boxes_that_are_unfolded_hold_the_memory_of_their_graph(watch, name, phase, n_jobs):
+def test_every_phase_of_a_folded_graph_holds_its_memory(watch, name, phase, n_jobs):
     data, max_depth, max_memory = FOLDED[name]
     report = watch(
         ALL_FOLDED_PHASES.format(

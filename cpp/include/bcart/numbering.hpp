@@ -15,7 +15,7 @@ class Numbering {
  public:
   explicit Numbering(std::size_t max_cells) : next_(max_cells + 1, 0) {}
 
-  // Of the next box of so many cells.
+  // Of the next box of so many cells. The first of all is zero.
   BoxId next(std::uint32_t n_cells) {
     BoxId& number = next_[n_cells];
     if (number % kRun == 0) {

@@ -26,7 +26,8 @@ struct TableKey {
       : high(fingerprint.high == 0 ? 1 : fingerprint.high), low(static_cast<std::uint32_t>(fingerprint.low >> 32)) {}
 };
 
-// A key and its id. Free while `high` is zero; the worker that sets it has the slot, and writes the rest.
+// A key and its id, which is not zero. Free while `high` is zero; the worker that sets it has the slot, and writes the
+// rest.
 class TableSlot {
  public:
   BoxId id() const { return static_cast<BoxId>(rest()); }

@@ -17,7 +17,9 @@ class PoissonLeaf final : public LeafModel {
   double log_marginal(const double* statistics) const override {
     const double n = statistics[0];
     const double sum = statistics[1];
-    return log_rising(shape_, sum) - shape_ * std::log1p(n / rate_) - sum * std::log(rate_ + n) - statistics[2];
+    const double ratio = n / rate_;
+    const double log_gain = std::isinf(ratio) ? std::log(n) - std::log(rate_) : std::log1p(ratio);
+    return log_rising(shape_, sum) - shape_ * log_gain - sum * std::log(rate_ + n) - statistics[2];
   }
 
   void moments(const double* statistics, Moments* outputs) const override {

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.special import betainc, gammainc, gammaincinv, gammaln
-from scipy.stats import nbinom
 
 from bcart.errors import InvalidDataError, InvalidModelError
 from bcart.leaves.model import LeafModel
@@ -122,7 +121,22 @@ class PoissonLeaf(LeafModel):
     def log_density(self, y: FloatArray, statistics: FloatArray) -> FloatArray:
         """Return the log probability of the next count."""
         shape, rate = self._posterior(statistics)
-        return np.asarray(nbinom.logpmf(y, shape, rate / (rate + 1)))
+        log_stays = np.where(rate < 1, np.log(rate) - np.log1p(rate), -np.log1p(1 / np.maximum(rate, 1.0)))
+        counts = np.maximum(np.floor(y), 0.0)
+        log_chance = shape * log_stays + _log_rising(shape, counts, rate + 1) - gammaln(counts + 1)
+        return np.where(counts == y, log_chance, -np.inf)
 
     def _posterior(self, statistics: FloatArray) -> tuple[FloatArray, FloatArray]:
         return self.shape + statistics[:, 1], self.rate + statistics[:, 0]
+
+
+def _log_rising(x: FloatArray, n: FloatArray, scale: FloatArray) -> FloatArray:
+    """Return ``log(gamma(x + n) / gamma(x) / scale**n)``, by Stirling's series where both would share their digits."""
+    large: FloatArray = np.maximum(x, 100.0)
+    by_series = (large + n - 0.5) * np.log1p(n / large) - n + n * np.log(large / scale)
+    by_series += _stirling_rest(large + n) - _stirling_rest(large)
+    return np.where(x < 100, gammaln(x + n) - gammaln(x) - n * np.log(scale), by_series)
+
+
+def _stirling_rest(x: FloatArray) -> FloatArray:
+    return (1 / 12 - (1 / 360 - 1 / (1260 * x * x)) / (x * x)) / x
