@@ -211,3 +211,18 @@ def test_the_chance_of_a_count_is_that_of_a_negative_binomial_distribution_howev
     else:
         expected = stats.poisson.logpmf(y, shape / rate)  # which is near, and of which scipy loses no digits
     np.testing.assert_allclose(found, expected, rtol=1e-6 if n_rows < 1e12 else 1e-9)
+
+
+def test_a_prior_mean_that_counts_for_all_rows_that_there_could_be_leaves_the_score_finite():
+    leaf = NormalLeaf(prior_mean=1e140, prior_weight=1e300, noise_scale=1e280)
+    statistics = np.array([[24.0, 1e140, 1e280]])
+    assert leaf.predictive(statistics) == pytest.approx(1e140)
+    assert np.isfinite(leaf.log_marginal(statistics)).all()
+    assert np.isfinite(leaf.output_quantile(0.9, statistics)).all()
+
+
+@pytest.mark.parametrize("order", [(1.0, 2.0, 2.0), (2.0, 2.0, 1.0), (2.0, 1.0, 2.0)])
+def test_the_mean_of_equal_targets_is_their_value_whatever_the_rounding(order):
+    targets = bcart.leaves.Targets.of(np.full(3, -1e140), np.array(order))
+    leaf = NormalLeaf.for_moments(targets._replace(mean=np.nextafter(-1e140, 0.0)))
+    assert (leaf.prior_mean, leaf.center) == (-1e140, -1e140)

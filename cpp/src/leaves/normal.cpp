@@ -34,7 +34,7 @@ class NormalLeaf final : public LeafModel {
     const double shape = shape_ + statistics[0] / 2;
     const double infinite = std::numeric_limits<double>::infinity();
     const double noise = shape > 1 ? posterior_scale(statistics) / (shape - 1) : infinite;
-    outputs[0] = {(weight_ * mean_ + statistics[1]) / weight, noise / weight, noise};
+    outputs[0] = {weight_ / weight * mean_ + statistics[1] / weight, noise / weight, noise};
   }
 
  private:
@@ -43,7 +43,7 @@ class NormalLeaf final : public LeafModel {
     const double mean = n > 0 ? statistics[1] / n : 0;
     const double squares = std::max(0.0, statistics[2] - statistics[1] * mean);
     const double shift = mean - mean_;
-    return scale_ + squares / 2 + weight_ * n * shift * shift / (2 * (weight_ + n));
+    return scale_ + squares / 2 + weight_ / (weight_ + n) * n * shift * shift / 2;
   }
 
   double mean_;

@@ -101,7 +101,7 @@ class NormalLeaf(LeafModel):
         The prior mean is the mean of the targets unless given; the prior guess of the noise, ``scale / shape``, is a
         fraction of their variance, or of 1 if they are all equal.
         """
-        variance = 1.0 if y.lowest == y.highest else y.variance
+        average, variance = (y.lowest, 1.0) if y.lowest == y.highest else (y.mean, y.variance)
         if not _LEAST_VARIANCE < variance < np.inf:
             size, remedy = ("little", "multiply") if variance <= _LEAST_VARIANCE else ("far", "divide")
             raise InvalidDataError(
@@ -109,8 +109,8 @@ class NormalLeaf(LeafModel):
             )
         shape = as_number(noise_shape, "noise_shape", "a positive number", above=0)
         fraction = as_number(noise_fraction, "noise_fraction", "a positive number", above=0)
-        mean = y.mean if prior_mean is None else prior_mean
-        return cls(mean, prior_weight, shape, shape * fraction * variance, y.mean)
+        mean = average if prior_mean is None else prior_mean
+        return cls(mean, prior_weight, shape, shape * fraction * variance, average)
 
     @property
     def offset(self) -> float:  # type: ignore[override]
@@ -176,5 +176,6 @@ class NormalLeaf(LeafModel):
         prior_mean = self.prior_mean - self.center
         mean = np.divide(total, n, out=np.zeros_like(total), where=n > 0)
         rest = np.maximum(0.0, squares - total * mean)
-        scale = self.noise_scale + rest / 2 + self.prior_weight * n * (mean - prior_mean) ** 2 / (2 * weight)
-        return 2 * shape, (self.prior_weight * prior_mean + total) / weight, np.sqrt(scale / shape), weight
+        of_prior = self.prior_weight / weight
+        scale = self.noise_scale + rest / 2 + of_prior * n * (mean - prior_mean) ** 2 / 2
+        return 2 * shape, of_prior * prior_mean + total / weight, np.sqrt(scale / shape), weight
