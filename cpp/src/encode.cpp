@@ -14,7 +14,7 @@ namespace bcart {
 namespace {
 
 constexpr std::size_t kRowsAtOnce = 2048;  // that a worker takes
-constexpr std::size_t kBatch = 256;        // all columns of so many rows stay in the nearest cache
+constexpr std::size_t kBatch = Cuts::kMostNumbers;
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 // Calls task(begin, end, worker) for batches of rows.
@@ -48,9 +48,6 @@ class Numbers {
 };
 
 Blemishes look_for_blemishes(const Numbers& numbers) {
-  std::uint64_t remainders = 0;  // of a finite number no bit is left if it is taken from itself
-  for (std::size_t i = 0; i < numbers.size(); ++i) remainders |= std::bit_cast<std::uint64_t>(numbers[i] - numbers[i]);
-  if (remainders == 0) return {};
   std::uint64_t missing = 0, infinite = 0;  // as wide as numbers, so that the compiler looks at several at once
   for (std::size_t i = 0; i < numbers.size(); ++i) {
     missing |= numbers[i] != numbers[i] ? std::uint64_t{1} : 0;
@@ -66,12 +63,9 @@ class Words {
   static constexpr std::size_t kMostColumns = sizeof(std::uint64_t) / sizeof(Code);
 
   Blemishes add(const Numbers& numbers, const Cuts& cuts, std::uint64_t first_code) {
-    std::int64_t counts[kBatch];
-    cuts.count(numbers.data(), numbers.size(), counts);
     const int shift = 8 * static_cast<int>(sizeof(Code) * place(n_columns_++));
-    for (std::size_t i = 0; i < numbers.size(); ++i) {
-      words_[i] += (first_code + static_cast<std::uint64_t>(counts[i])) << shift;
-    }
+    first_ += first_code << shift;
+    if (cuts.add_counts(numbers.data(), numbers.size(), shift, words_)) return {};
     const Blemishes found = look_for_blemishes(numbers);
     for (std::size_t i = 0; found.has_missing && i < numbers.size(); ++i) {
       words_[i] -= std::isnan(numbers[i]) ? first_code << shift : 0;
@@ -82,7 +76,8 @@ class Words {
   void write(Code* codes, std::size_t n_rows, std::size_t stride) const {
     with_indices<kMostColumns>(n_columns_, [&]<std::size_t... column>(std::index_sequence<column...>) {
       for (std::size_t row = 0; row < n_rows; ++row) {
-        std::memcpy(codes + row * stride, words_ + row, sizeof...(column) * sizeof(Code));
+        const std::uint64_t word = words_[row] + first_;
+        std::memcpy(codes + row * stride, &word, sizeof...(column) * sizeof(Code));
       }
     });
   }
@@ -93,6 +88,7 @@ class Words {
   }
 
   std::size_t n_columns_ = 0;
+  std::uint64_t first_ = 0;  // codes of all columns
   std::uint64_t words_[kBatch] = {};
 };
 
