@@ -11,8 +11,6 @@
 namespace bcart {
 namespace {
 
-constexpr std::size_t kFewCuts = 20;  // that are faster compared one by one than searched
-
 // No bit is left of a finite number that is taken from itself.
 [[gnu::always_inline]] inline std::uint64_t remainder_of(double number) {
   return std::bit_cast<std::uint64_t>(number - number);
@@ -42,7 +40,7 @@ class FewCuts {
 
  private:
   template <std::size_t... cut>
-  [[gnu::always_inline]] std::int64_t count_for(double number, std::index_sequence<cut...>) const {
+  [[gnu::always_inline]] std::int64_t count_for([[maybe_unused]] double number, std::index_sequence<cut...>) const {
     return (std::int64_t{0} + ... + (number >= cuts_[cut] ? std::int64_t{1} : std::int64_t{0}));
   }
 
@@ -77,8 +75,8 @@ Cuts::Cuts(const std::vector<double>& cuts) : n_cuts_(cuts.size()) {
 }
 
 void Cuts::count(const double* numbers, std::size_t n, std::int64_t* counts) const {
-  if (n_cuts_ > kFewCuts) return search(numbers, n, counts);
-  with_indices<kFewCuts>(n_cuts_, [&]<std::size_t... cut>(std::index_sequence<cut...>) {
+  if (n_cuts_ > kFew) return search(numbers, n, counts);
+  with_indices<kFew>(n_cuts_, [&]<std::size_t... cut>(std::index_sequence<cut...>) {
     const FewCuts<sizeof...(cut)> cuts(padded_.data());
     at_full_width([&] [[gnu::always_inline]] { cuts.count(numbers, n, counts); });
   });
@@ -86,10 +84,10 @@ void Cuts::count(const double* numbers, std::size_t n, std::int64_t* counts) con
 
 bool Cuts::add_counts(const double* numbers, std::size_t n, int shift, std::uint64_t* words) const {
   std::uint64_t remainders = 0;
-  if (n_cuts_ > kFewCuts) {
+  if (n_cuts_ > kFew) {
     remainders = search_and_add(numbers, n, shift, words);
   } else {
-    with_indices<kFewCuts>(n_cuts_, [&]<std::size_t... cut>(std::index_sequence<cut...>) {
+    with_indices<kFew>(n_cuts_, [&]<std::size_t... cut>(std::index_sequence<cut...>) {
       const FewCuts<sizeof...(cut)> cuts(padded_.data());
       remainders = at_full_width([&] [[gnu::always_inline]] { return cuts.add_counts(numbers, n, shift, words); });
     });

@@ -6,8 +6,11 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <optional>
+#include <type_traits>
 #include <utility>
 
+#include "bcart/row_cuts.hpp"
 #include "bcart/unroll.hpp"
 
 namespace bcart {
@@ -156,13 +159,40 @@ Extent put_together(const std::vector<Sight>& sights, std::size_t column, std::s
   return {all.has_missing, true, {all.lowest + 0.0, all.highest + 0.0}};
 }
 
-}  // namespace
+// Whether each row lies behind the one before, its numbers side by side.
+bool has_rows_in_order(const Columns& table) {
+  for (std::size_t i = 0; i < table.size(); ++i) {
+    const Column& column = table.columns[i];
+    if (column.data != table.columns[0].data + i || column.stride != static_cast<std::ptrdiff_t>(table.size()))
+      return false;
+  }
+  return table.size() > 0;
+}
+
+// Codes of missing numbers are none, and what each column holds besides finite numbers is added to what was found.
+void mend_codes(const Columns& table, std::size_t begin, std::size_t end, std::uint8_t* codes, Blemishes* found) {
+  for (std::size_t column = 0; column < table.size(); ++column) {
+    for (std::size_t row = begin; row < end; ++row) {
+      const double x = table.columns[column][row];
+      found[column] |= {std::isnan(x), std::abs(x) == kInfinity};
+      if (std::isnan(x)) codes[row * table.size() + column] = 0;
+    }
+  }
+}
+
+void encode_rows(const Columns& table, const RowCuts& cuts, std::uint8_t* codes, std::vector<Blemishes>& found,
+                 Workers& workers) {
+  const std::size_t n = table.size();
+  workers.run_ranges(0, table.n_rows, kRowsAtOnce, [&](std::size_t begin, std::size_t end, std::size_t worker) {
+    if (cuts.encode(table.columns[0].data + begin * n, (end - begin) * n, codes + begin * n)) return;
+    mend_codes(table, begin, end, codes, found.data() + worker * n);
+  });
+}
 
 template <class Code>
-std::vector<Blemishes> encode(const Columns& table, const std::vector<Cuts>& cuts,
-                              const std::vector<std::uint32_t>& first_code, Code* codes, Workers& workers) {
+void encode_columns(const Columns& table, const std::vector<Cuts>& cuts, const std::vector<std::uint32_t>& first_code,
+                    Code* codes, std::vector<Blemishes>& found, Workers& workers) {
   const std::size_t n_columns = table.size();
-  std::vector<Blemishes> found(n_columns * workers.size());
   for_each_batch(table, workers, [&](std::size_t begin, std::size_t end, std::size_t worker) {
     for (std::size_t first = 0; first < n_columns; first += Words<Code>::kMostColumns) {
       Words<Code> words;
@@ -172,6 +202,21 @@ std::vector<Blemishes> encode(const Columns& table, const std::vector<Cuts>& cut
       words.write(codes + begin * n_columns + first, end - begin, n_columns);
     }
   });
+}
+
+}  // namespace
+
+template <class Code>
+std::vector<Blemishes> encode(const Columns& table, const std::vector<Cuts>& cuts,
+                              const std::vector<std::uint32_t>& first_code, Code* codes, Workers& workers) {
+  const std::size_t n_columns = table.size();
+  std::vector<Blemishes> found(n_columns * workers.size());
+  std::optional<RowCuts> row_cuts;
+  if constexpr (std::is_same_v<Code, std::uint8_t>) {
+    if (has_rows_in_order(table)) row_cuts = RowCuts::of(cuts, first_code);
+    if (row_cuts) encode_rows(table, *row_cuts, codes, found, workers);
+  }
+  if (!row_cuts) encode_columns(table, cuts, first_code, codes, found, workers);
   for (std::size_t i = n_columns; i < found.size(); ++i) found[i % n_columns] |= found[i];
   found.resize(n_columns);
   return found;

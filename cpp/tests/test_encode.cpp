@@ -35,22 +35,32 @@ std::size_t count_not_above(const std::vector<double>& cuts, double x) {
   return static_cast<std::size_t>(std::count_if(cuts.begin(), cuts.end(), [x](double cut) { return cut <= x; }));
 }
 
-std::vector<std::vector<double>> random_cuts(std::mt19937_64& random, std::size_t n_columns, std::size_t n_distinct) {
+std::vector<std::vector<double>> random_cuts(std::mt19937_64& random, std::size_t n_columns, std::size_t most,
+                                             std::size_t n_distinct) {
   std::vector<std::vector<double>> cuts(n_columns);
   for (std::vector<double>& column : cuts) {
-    column = random_numbers(random, pick(random, 255), n_distinct);
+    column = random_numbers(random, pick(random, most + 1), n_distinct);
     std::erase_if(column, [](double x) { return std::isnan(x); });
     std::sort(column.begin(), column.end());
   }
   return cuts;
 }
 
+// The same numbers column by column.
+std::vector<double> transposed(const std::vector<double>& numbers, std::size_t n_columns) {
+  std::vector<double> columns(numbers.size());
+  const std::size_t n_rows = numbers.size() / n_columns;
+  for (std::size_t i = 0; i < numbers.size(); ++i) columns[i % n_columns * n_rows + i / n_columns] = numbers[i];
+  return columns;
+}
+
+// Whatever lies behind what in memory.
 template <class Code>
-void check_codes(std::size_t n_rows, std::size_t n_columns, std::size_t n_workers) {
+void check_codes(std::size_t n_rows, std::size_t n_columns, std::size_t most_cuts, std::size_t n_workers) {
   std::mt19937_64 random(n_rows);
   std::vector<double> numbers = random_numbers(random, n_rows * n_columns, 300);
   for (std::size_t row = 0; row < n_rows; ++row) numbers[row * n_columns] = row % 2 == 0 ? kInfinity : -kInfinity;
-  const auto cuts = random_cuts(random, n_columns, 300);
+  const auto cuts = random_cuts(random, n_columns, most_cuts, 300);
   std::vector<std::uint32_t> first_code(n_columns);
   for (std::uint32_t& code : first_code) code = static_cast<std::uint32_t>(pick(random, 2));
   std::vector<Code> codes(n_rows * n_columns);
@@ -70,6 +80,12 @@ void check_codes(std::size_t n_rows, std::size_t n_columns, std::size_t n_worker
     CHECK_EQUAL(found[i].has_missing, bool{is_missing[i]});
     CHECK_EQUAL(found[i].has_infinite, i == 0 && n_rows > 0);
   }
+  const std::vector<double> columns = transposed(numbers, n_columns);
+  Columns table{n_rows, {}};
+  for (std::size_t i = 0; i < n_columns; ++i) table.columns.push_back({columns.data() + i * n_rows, 1});
+  std::vector<Code> codes_of_columns(codes.size());
+  encode(table, std::vector<Cuts>(cuts.begin(), cuts.end()), first_code, codes_of_columns.data(), workers);
+  CHECK(codes_of_columns == codes);
 }
 
 }  // namespace
@@ -78,8 +94,10 @@ TEST(a_code_counts_the_cuts_that_are_not_above_a_number) {
   for (const std::size_t n_workers : {1, 3}) {
     for (const std::size_t n_rows : {0, 1, 255, 256, 257, 10'000}) {
       for (const std::size_t n_columns : {1, 2, 3, 4, 5, 6, 7, 8, 9, 17}) {
-        check_codes<std::uint8_t>(n_rows, n_columns, n_workers);
-        check_codes<std::uint16_t>(n_rows, n_columns, n_workers);
+        for (const std::size_t most_cuts : {0, 1, 9, 20, 254}) {
+          check_codes<std::uint8_t>(n_rows, n_columns, most_cuts, n_workers);
+          check_codes<std::uint16_t>(n_rows, n_columns, most_cuts, n_workers);
+        }
       }
     }
   }
@@ -142,7 +160,7 @@ TEST(bounds_are_the_extremes_between_cuts) {
   std::mt19937_64 random(8);
   constexpr std::size_t n_columns = 3;
   const std::vector<double> numbers = random_numbers(random, 30'000, 1000);
-  const auto cuts = random_cuts(random, n_columns, 1000);
+  const auto cuts = random_cuts(random, n_columns, 254, 1000);
   std::vector<Bounds> expected;
   for (const auto& column : cuts) {
     expected.push_back(

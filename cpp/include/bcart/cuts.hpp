@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 namespace bcart {
@@ -10,9 +11,12 @@ namespace bcart {
 // Ascending numbers that part all others; a number belongs behind the cuts that are not above it.
 class Cuts {
  public:
+  static constexpr std::size_t kFew = 20;           // that are faster compared one by one than searched
   static constexpr std::size_t kMostNumbers = 256;  // at once, so that they stay in the nearest cache
 
   explicit Cuts(const std::vector<double>& cuts);
+
+  std::span<const double> values() const { return {padded_.data(), n_cuts_}; }
 
   // How many cuts are not above each of n numbers; none if the number is missing.
   void count(const double* numbers, std::size_t n, std::int64_t* counts) const;
