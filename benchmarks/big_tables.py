@@ -4,7 +4,8 @@ Tables have 6 features, cut into 10 bins of equal width, and two classes. The fe
 random walk, so that most of the million possible cells stay empty; those of *independent* rows are uniform, and fill
 them; trees go to depth 3 and 2. Each way gets the same codes and adds up the classes of each cell (numpy.unique counts
 rows only). DuckDB's table is in its memory before the clock starts; all give their answer as arrays. The time of
-encoding is put beside that of `X.sum()`, which reads the table once, and of `X.copy()`. A fit runs in a process of its own.
+encoding is put beside that of `X.sum()`, which reads the table once, and of `X.copy()`. A fit runs in a process of its
+own.
 
 python benchmarks/big_tables.py [--rows 10000 100000 1000000 10000000]
 """

@@ -10,6 +10,7 @@
 #include <tuple>
 #include <utility>
 
+#include "bcart/add_up.hpp"
 #include "bcart/encode.hpp"
 #include "bcart/group.hpp"
 #include "bcart/weigh.hpp"

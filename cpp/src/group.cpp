@@ -27,7 +27,7 @@ constexpr std::size_t kFewRows = 1024;
 constexpr std::size_t kBitsPerWord = 64;
 constexpr std::size_t kBatch = 256;     // keys that are made at once
 constexpr std::size_t kMostDigits = 8;  // that a key gets at once
-constexpr std::size_t kAhead = 16;      // so many slots or sums are on their way from memory
+constexpr std::size_t kAhead = 16;      // so many slots or rows are on their way from memory
 
 template <class Code>
 void raise_to(const Code* __restrict codes, std::size_t n, Code* __restrict largest) {
@@ -284,32 +284,6 @@ void number_by_hash(const Digits<Code>& digits, Groups& groups, Workers& workers
   });
 }
 
-// Calls add(row, sums of its group) for each row. Each task owns some of the groups and goes through all rows: nobody
-// waits, and no sum depends on who added it.
-template <class Add>
-void add_in_order(const Group* group_of, std::size_t n_rows, std::size_t n_groups, double* sums, std::size_t width,
-                  Workers& workers, const Add& add) {
-  const std::size_t n_owners = workers.size();
-  workers.run(n_owners, [&](std::size_t owner, std::size_t worker) {
-    const auto begin = static_cast<Group>(n_groups * owner / n_owners);
-    const auto n_owned = static_cast<Group>(n_groups * (owner + 1) / n_owners) - begin;
-    std::vector<std::uint32_t> own(kRowsAtOnce);
-    for (std::size_t start = 0; start < n_rows; start += kRowsAtOnce) {
-      const std::size_t end = std::min(start + kRowsAtOnce, n_rows);
-      std::size_t n_own = 0;
-      for (std::size_t row = start; row < end; ++row) {
-        own[n_own] = static_cast<std::uint32_t>(row);
-        n_own += static_cast<Group>(group_of[row] - begin) < n_owned;
-      }
-      for (std::size_t i = 0; i < n_own; ++i) {
-        __builtin_prefetch(sums + group_of[own[std::min(i + kAhead, n_own - 1)]] * width, 1);
-        add(own[i], sums + group_of[own[i]] * width);
-      }
-      workers.checkpoint(worker);
-    }
-  });
-}
-
 }  // namespace
 
 template <class Code>
@@ -355,31 +329,5 @@ Array<Code> codes_of_groups(const Groups& groups, const Code* codes, std::size_t
 
 template Array<std::uint8_t> codes_of_groups(const Groups&, const std::uint8_t*, std::size_t, Workers&);
 template Array<std::uint16_t> codes_of_groups(const Groups&, const std::uint16_t*, std::size_t, Workers&);
-
-void add_up(const Group* group_of, std::size_t n_groups, const Summands& rows, double* sums, Workers& workers) {
-  const std::size_t n = rows.n_statistics;
-  add_in_order(group_of, rows.n_rows, n_groups, sums, n + 1, workers, [&](std::size_t row, double* sum) {
-    const double weight = rows.weights[row];
-    const double* const statistics = rows.statistics + row * n;
-    for (std::size_t i = 0; i < n; ++i) sum[i] += statistics[i] * weight;
-    sum[n] += weight;
-  });
-}
-
-template <class Label>
-void count_labels(const Group* group_of, std::size_t n_groups, const Labelled<Label>& rows, double* sums,
-                  Workers& workers) {
-  const std::size_t n = rows.n_labels;
-  add_in_order(group_of, rows.n_rows, n_groups, sums, n + 1, workers, [&](std::size_t row, double* sum) {
-    const auto label = static_cast<std::size_t>(rows.labels[row]);
-    if (label >= n) throw std::out_of_range("a label is negative, or not below the number of labels");
-    const double weight = rows.weights[row];
-    sum[label] += weight;
-    sum[n] += weight;
-  });
-}
-
-template void count_labels(const Group*, std::size_t, const Labelled<std::uint8_t>&, double*, Workers&);
-template void count_labels(const Group*, std::size_t, const Labelled<std::int64_t>&, double*, Workers&);
 
 }  // namespace bcart

@@ -3,6 +3,7 @@
 #include <stdexcept>
 #include <vector>
 
+#include "bcart/add_up.hpp"
 #include "bcart/group.hpp"
 #include "check.hpp"
 #include "problems.hpp"
