@@ -1,6 +1,7 @@
 #include "bcart/unfold.hpp"
 
 #include <algorithm>
+#include <new>
 #include <numeric>
 #include <type_traits>
 
@@ -75,6 +76,7 @@ Graph Unfolded::list_splits(const Fold& fold, std::size_t n_levels, bool is_for_
   family.max_depth = n_listed;
   Progress progress;
   Graph graph = build_graph(cells_.view(), family, {.folding = Folding::never}, workers_, progress);
+  if (graph.ending == Ending::system) throw std::bad_alloc();  // fewer levels would be another answer
   graph.max_depth = n_levels;
   graph.n_folded = n_levels - n_listed;
   return graph;

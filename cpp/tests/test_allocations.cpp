@@ -1,156 +1,165 @@
-// Lets each allocation fail in turn: the engine then throws std::bad_alloc, or does with less, and goes on living.
-#include <atomic>
-#include <cstdlib>
-#include <new>
+// Where the engine gets no memory for a graph or an answer, it throws std::bad_alloc, or does with less, and goes on
+// living.
 #include <optional>
 
 #include "bcart/derive.hpp"
 #include "bcart/respond.hpp"
 #include "bcart/walk.hpp"
-#include "check.hpp"
+#include "failing_allocations.hpp"
 #include "grammars.hpp"
 #include "query_sets.hpp"
-
-namespace {
-
-constexpr long kNever = -1;
-
-std::atomic<long> n_until_failure = kNever;
-std::atomic<bool> fails_for_good = false;  // or once
-std::atomic<bool> has_failed = false;
-
-bool is_to_fail() {
-  if (has_failed && fails_for_good) return true;
-  if (n_until_failure == kNever || n_until_failure-- != 0) return false;
-  has_failed = true;
-  return true;
-}
-
-void* allocate(std::size_t n_bytes, std::size_t alignment = alignof(std::max_align_t)) {
-  void* memory = nullptr;
-  return is_to_fail() || posix_memalign(&memory, alignment, n_bytes) != 0 ? nullptr : memory;
-}
-
-void* allocate_or_throw(std::size_t n_bytes, std::size_t alignment = alignof(std::max_align_t)) {
-  if (void* memory = allocate(n_bytes, alignment)) return memory;
-  throw std::bad_alloc();
-}
-
-}  // namespace
-
-// In place of the library's, for the whole program.
-void* operator new(std::size_t n) { return allocate_or_throw(n); }
-void* operator new[](std::size_t n) { return allocate_or_throw(n); }
-void* operator new(std::size_t n, std::align_val_t to) { return allocate_or_throw(n, static_cast<std::size_t>(to)); }
-void* operator new(std::size_t n, const std::nothrow_t&) noexcept { return allocate(n); }
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete[](void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
-void operator delete[](void* memory, std::size_t) noexcept { std::free(memory); }
-void operator delete(void* memory, std::align_val_t) noexcept { std::free(memory); }
-void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { std::free(memory); }
-void operator delete(void* memory, const std::nothrow_t&) noexcept { std::free(memory); }
-extern "C" void* aligned_alloc(std::size_t alignment, std::size_t n) { return allocate(n, alignment); }
 
 namespace bcart::check {
 namespace {
 
-// Runs work with the first, then the second, ... allocation failing, until it needs no more of them.
-template <class Work>
-std::size_t fail_everywhere(const Work& work) {
-  for (long n = 0;; ++n) {
-    bool is_thrown = false;
-    has_failed = false;
-    n_until_failure = n;
-    try {
-      work();
-    } catch (const std::bad_alloc&) {
-      is_thrown = true;
-    }
-    n_until_failure = kNever;
-    const bool is_over = !has_failed;
-    has_failed = false;
-    CHECK(!is_thrown || !is_over);
-    if (is_over) return static_cast<std::size_t>(n);
-  }
+const std::vector<std::pair<std::size_t, Failing>> kWays{{1, Failing::once}, {3, Failing::for_good}};
+
+Problem small_problem() {
+  std::mt19937_64 random(5);
+  return random_problem(random, 10, {2, 3, 2}, {Kind::numeric, Kind::optional, Kind::nominal});
 }
 
-// One problem with all that can be asked of it.
-struct Asked {
+// Its graph has arrays of more than a page.
+Problem large_problem() {
+  std::mt19937_64 random(6);
+  return random_problem(random, 300, std::vector<std::size_t>(14, 2));
+}
+
+// A problem with all that can be asked of it.
+struct Model {
   Problem problem;
-  NamedModel prior{"depth-decay", {0.9, 1.0}};
-  Family family{3, 1, 2};
+  Family family;
+  NamedModel prior{"depth-decay", {0.99, 0.1}};  // the best tree is deep
   std::unique_ptr<LeafModel> leaf = Registered<LeafModel>::make("dirichlet", {0.5, 1.0});
   std::optional<Engine> engine;
   QuerySet queries;
 
-  explicit Asked(std::size_t n_workers) {
-    std::mt19937_64 random(5);
-    problem = random_problem(random, 30, {3, 4, 3}, {Kind::numeric, Kind::optional, Kind::nominal});
-    engine.emplace(problem, family, prior, n_workers);
+  Model(Problem given, Family listed, std::size_t n_workers, Folding folding)
+      : problem(std::move(given)), family(listed), engine(std::in_place, problem, family, prior, n_workers, folding) {
+    std::mt19937_64 random(7);
     engine->set_leaves(*leaf);
-    queries = random_queries(random, problem, PlainGrammar(problem, family, prior, engine->leaves()), 40);
+    queries = random_queries(random, problem, PlainGrammar(problem, {1, 1, 2}, prior, nullptr), 8);
+    queries.weight_of.clear();
+    for (std::size_t box = 0; box < engine->graph.n_boxes(); ++box) {
+      queries.weight_of.push_back(leaf->weight(engine->graph.statistics.data() + 2 * box));
+    }
+    CHECK_EQUAL(engine->graph.n_folded > 0, folding == Folding::always);
   }
+
+  Workers& workers() { return engine->workers; }
 };
 
-template <class Work>
-void check_everywhere(const Work& work) {
-  for (const bool is_for_good : {false, true}) {
-    fails_for_good = is_for_good;
-    for (const std::size_t n_workers : {1, 3}) {
-      Asked asked(n_workers);
-      CHECK(fail_everywhere([&] { work(asked, n_workers); }) > 0);
-      work(asked, n_workers);  // and then it works
+// Asks models, folded or not.
+template <class Ask>
+void check_questions(const Ask& ask) {
+  for (const Folding folding : {Folding::never, Folding::always}) {
+    for (const auto& [n_workers, failing] : kWays) {
+      Model model(small_problem(), {3, 1, 2}, n_workers, folding);
+      check_answers(failing, [&] { return ask(model); });
     }
   }
+}
+
+Digest digest(const Graph& graph) {
+  return Digest().add(graph.first_split).add(graph.n_cells).add(graph.statistics).add(graph.left).add(graph.right);
+}
+
+// A graph that has got no memory for all layers says so.
+void check_builds(const Problem& problem, const Family& family, Folding folding, std::size_t n_workers, Failing failing,
+                  Asked asked) {
+  const auto build = [&] {
+    Monitor monitor;
+    Progress progress;
+    Workers workers(n_workers, monitor);
+    return build_graph(problem.cells(), family, {kNoLimit, folding}, workers, progress);
+  };
+  const Graph whole = build();
+  const auto is_whole = [&](const Graph& graph) { return digest(graph).bits() == digest(whole).bits(); };
+  const std::size_t n_failures = fail_everywhere(
+      failing,
+      [&] {
+        const Graph graph = build();
+        CHECK(is_whole(graph) || graph.ending == Ending::system);
+        CHECK(graph.max_depth <= whole.max_depth);
+      },
+      asked);
+  CHECK(n_failures > 0);
+  CHECK(is_whole(build()));
+}
+
+Digest digest(const Walks& walks) { return Digest().add(walks.leaves).add(walks.statistics).add(walks.uniforms); }
+
+Digest sweeps(Model& model) {
+  std::optional<Fold> fold;
+  const Graph& graph = model.engine->graph;
+  if (graph.n_folded > 0) fold.emplace(graph, model.problem.cells(), model.family);
+  const Depths depths(graph, true, model.workers());
+  std::vector<double> log_leaf(graph.n_boxes());
+  model.leaf->log_marginals(graph.statistics.data(), graph.n_boxes(), log_leaf.data(), model.workers());
+  const Grammar grammar{
+      graph, depths, *model.engine->prior, log_leaf.data(), nullptr, fold ? &*fold : nullptr, model.leaf.get()};
+  const SumsAndMaxima both = sweep_both(grammar, model.workers());
+  const Array<double> log_sums = sweep<LogSum>(grammar, model.workers());
+  const Array<double> maxima = sweep<Maximum>(grammar, model.workers());
+  return Digest().add(both.log_sums).add(both.maxima).add(log_sums).add(maxima);
+}
+
+Digest responses(Model& model) {
+  const Response answer = respond(model.engine->sums(), model.queries.all(), *model.leaf, kNoLimit, model.workers());
+  return Digest().add(answer.mean).add(answer.between_trees).add(answer.within_leaf).add(answer.noise);
 }
 
 }  // namespace
 
 TEST(a_build_that_gets_no_memory_ends_with_fewer_layers_or_a_bad_alloc) {
-  check_everywhere([](Asked& asked, std::size_t n_workers) {
-    Monitor monitor;
-    Progress progress;
-    Workers workers(n_workers, monitor);
-    const Graph graph = build_graph(asked.problem.cells(), asked.family, {kNoLimit, Folding::never}, workers, progress);
-    CHECK(graph.n_boxes() == asked.engine->graph.n_boxes() || graph.ending == Ending::system);
-    CHECK(graph.max_depth <= asked.engine->graph.max_depth);
-  });
+  for (const Folding folding : {Folding::never, Folding::always}) {
+    for (const auto& [n_workers, failing] : kWays) {
+      check_builds(small_problem(), {3, 1, 2}, folding, n_workers, failing, Asked::anything);
+    }
+  }
+  for (const auto& [n_workers, failing] : kWays) {
+    check_builds(large_problem(), {5, 1, 2}, Folding::never, n_workers, failing, Asked::mappings);
+  }
 }
 
-TEST(sweeps_that_get_no_memory_are_a_bad_alloc) {
-  check_everywhere([](Asked& asked, std::size_t) {
-    asked.engine->set_leaves(*asked.leaf);
-    const Depths depths(asked.engine->graph, true, asked.engine->workers);
-    CHECK_EQUAL(depths.n_places(), asked.engine->depths.n_places());
-  });
-}
+TEST(sweeps_that_get_no_memory_are_a_bad_alloc) { check_questions(sweeps); }
 
 TEST(trees_that_get_no_memory_are_a_bad_alloc) {
-  check_everywhere([](Asked& asked, std::size_t) {
-    CHECK_EQUAL(derive_best(asked.engine->maxima(), kRoom).tree_ends.size(), std::size_t{1});
-    const Derivations samples = derive_samples(asked.engine->sums(), 1, 50, kRoom, asked.engine->workers);
-    CHECK_EQUAL(samples.tree_ends.size(), std::size_t{50});
+  check_questions([](Model& model) {
+    const Derivations best = derive_best(model.engine->maxima(), kRoom);
+    const Derivations samples = derive_samples(model.engine->sums(), 1, 10, kRoom, model.workers());
+    return Digest()
+        .add(best.test)
+        .add(best.statistics)
+        .add(samples.test)
+        .add(samples.statistics)
+        .add(samples.tree_ends);
   });
 }
 
-TEST(responses_that_get_no_memory_are_a_bad_alloc) {
-  check_everywhere([](Asked& asked, std::size_t) {
-    const Grammar sums = asked.engine->sums();
-    const Response response = respond(sums, asked.queries.all(), *asked.leaf, kNoLimit, asked.engine->workers);
-    CHECK_EQUAL(response.mean.size(), asked.queries.size() * asked.leaf->n_outputs());
-    CHECK_EQUAL(mixtures(sums, asked.queries.all(), 1e-9, kNoLimit, asked.engine->workers).ends.size(),
-                asked.queries.size());
+TEST(responses_that_get_no_memory_are_a_bad_alloc) { check_questions(responses); }
+
+TEST(large_arrays_that_get_no_memory_are_a_bad_alloc) {
+  for (const auto& [n_workers, failing] : kWays) {
+    Model model(large_problem(), {5, 1, 2}, n_workers, Folding::never);
+    check_answers(failing, [&] { return sweeps(model); }, Asked::mappings);
+    check_answers(failing, [&] { return responses(model); }, Asked::mappings);
+  }
+}
+
+TEST(mixtures_that_get_no_memory_are_a_bad_alloc) {
+  check_questions([](Model& model) {
+    const Mixtures all = mixtures(model.engine->sums(), model.queries.all(), 1e-9, kNoLimit, model.workers());
+    return Digest().add(all.ends).add(all.boxes).add(all.weights).add(all.statistics);
   });
 }
 
 TEST(walks_that_get_no_memory_are_a_bad_alloc) {
-  check_everywhere([](Asked& asked, std::size_t) {
-    const Array<BoxId> best =
-        walk_best(asked.engine->maxima(), asked.queries.all(), kRoom, asked.engine->workers).leaves;
-    CHECK_EQUAL(best.size(), asked.queries.size());
-    const Walks walks = walk_randomly(asked.engine->sums(), asked.queries.all(), 1, 20, kRoom, asked.engine->workers);
-    CHECK_EQUAL(walks.leaves.size(), asked.queries.size() * 20);
+  check_questions([](Model& model) {
+    return digest(walk_best(model.engine->maxima(), model.queries.all(), kRoom, model.workers()));
+  });
+  check_questions([](Model& model) {
+    return digest(walk_randomly(model.engine->sums(), model.queries.all(), 1, 5, kRoom, model.workers()));
   });
 }
 

@@ -8,9 +8,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from bcart.limits import within_memory
 from bcart.parse import FloatArray
 
 
+@within_memory()
 @dataclass(frozen=True, eq=False)
 class Uncertainty:
     """How sure the posterior is of its outputs: the probabilities of classes, or the mean of the target.

@@ -32,11 +32,11 @@ else:
         """
 
         def __init__(self, compute: Callable[[Any], T]) -> None:
-            self.compute = compute
+            self.func = compute
             self.__doc__ = compute.__doc__
 
         def __set_name__(self, owner: type, name: str) -> None:
-            self.name = name
+            self.attrname = name
 
         @overload
         def __get__(self, instance: None, owner: type | None = None) -> cached_property[T]: ...
@@ -45,4 +45,4 @@ else:
         def __get__(self, instance: object | None, owner: type | None = None) -> cached_property[T] | T:
             if instance is None:
                 return self
-            return instance.__dict__.setdefault(self.name, self.compute(instance))  # type: ignore[no-any-return]
+            return instance.__dict__.setdefault(self.attrname, self.func(instance))  # type: ignore[no-any-return]

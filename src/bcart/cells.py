@@ -21,6 +21,7 @@ _ROWS_PER_STEP = 2**18  # whose statistics are made and added, then forgotten
 StatisticsOf = Callable[[slice], FloatArray]
 
 
+@within_memory()
 @dataclass(frozen=True, eq=False, init=False)
 class Cells:
     """The cells of a table.
@@ -50,7 +51,6 @@ class Cells:
     weights: FloatArray
     kinds: tuple[Kind, ...]
 
-    @within_memory()
     def __init__(
         self,
         codes: npt.ArrayLike,
@@ -75,7 +75,6 @@ class Cells:
         object.__setattr__(self, "kinds", _as_kinds(kinds, codes.shape[1]))
 
     @classmethod
-    @within_memory()
     def from_rows(
         cls,
         codes: npt.ArrayLike,
@@ -108,7 +107,6 @@ class Cells:
         return cls._of_groups(cell_codes, sums, kinds)
 
     @classmethod
-    @within_memory()
     def from_labels(
         cls,
         codes: npt.ArrayLike,

@@ -67,6 +67,7 @@ class Cost:
         )
 
 
+@within_memory()
 @dataclass(frozen=True)
 class CostEstimate:
     """The cost of all trees of a family, and of those up to each depth.

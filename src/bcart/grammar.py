@@ -10,6 +10,7 @@ import numpy as np
 from bcart import _core
 from bcart.errors import InvalidModelError
 from bcart.graph import Graph
+from bcart.limits import within_memory
 from bcart.parse import FloatArray
 from bcart.priors import TreePrior
 from bcart.routing import Routing
@@ -72,6 +73,7 @@ class Rule(NamedTuple):
         return f"{self.parent} -> {' '.join(map(str, self.children))} [{self.probability:.6g}]{test}"
 
 
+@within_memory()
 class Grammar:
     """The posterior as a probabilistic context-free grammar; made by `Posterior.grammar`.
 

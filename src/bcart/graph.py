@@ -73,6 +73,7 @@ class Tests(NamedTuple):
         return Test(*(int(column[number]) for column in self))
 
 
+@within_memory()
 @dataclass(frozen=True, eq=False, repr=False)
 class Graph:
     """The graph of boxes that `build_graph` makes.
@@ -218,6 +219,7 @@ def _restore(cells: Cells, family: Family, limits: Limits, state: tuple[Any, ...
     return Graph(cells, family, core, limits)
 
 
+@within_memory()
 def build_graph(
     cells: Cells,
     family: Family | None = None,

@@ -23,6 +23,7 @@ Kind = Literal["numeric", "optional", "nominal"]
 MAX_BINS = 255  # and one code for missing values
 
 
+@within_memory()
 @dataclass(frozen=True, eq=False)
 class Grid:
     """The bins of every feature.
@@ -74,7 +75,6 @@ class Grid:
             _check_bins(*bins)
 
     @classmethod
-    @within_memory()
     def from_data(
         cls,
         X: Any,
@@ -180,7 +180,6 @@ class Grid:
         nominal = [labels is not None for labels in self.categories]
         return read_table(X, nominal, self.feature_names).numbers(self.categories)
 
-    @within_memory()
     def encode(self, X: Any, n_jobs: int | None = None) -> CodeArray:
         """Map rows to codes. A value in a gap goes to the bin that is nearer, one outside to the outermost."""
         return self._encode_columns(self.columns(X), Limits(n_jobs=n_jobs).n_workers)

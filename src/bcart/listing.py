@@ -11,7 +11,7 @@ from bcart import _core
 from bcart.cells import Cells
 from bcart.errors import InvalidModelError
 from bcart.grid import Kind
-from bcart.limits import Limits
+from bcart.limits import Limits, within_memory
 from bcart.parse import as_number, as_whole
 
 Folding = Literal["automatic", "never", "always"]
@@ -19,6 +19,7 @@ Folding = Literal["automatic", "never", "always"]
 FOLDED_LEVELS = 2
 
 
+@within_memory()
 @dataclass(frozen=True)
 class Family:
     """Which trees are looked at.

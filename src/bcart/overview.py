@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from bcart.limits import within_memory
 from bcart.parse import RandomState
 from bcart.posterior import Posterior
 from bcart.tree import Tree
@@ -48,6 +49,7 @@ class Overview:
     depths: dict[int, float]
 
 
+@within_memory()
 def look_over(posterior: Posterior, n_samples: int = 1000, n_top: int = 5, random_state: RandomState = 0) -> Overview:
     """Draw trees and return what is common among them.
 

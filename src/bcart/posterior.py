@@ -27,6 +27,7 @@ from bcart.rows import Predictor, Rows, SomeRows, as_predictor, as_targets, byte
 from bcart.tree import Tree
 
 
+@within_memory()
 class Posterior:
     """Every exact answer about the trees of a graph, under a prior and a leaf model.
 
@@ -126,13 +127,11 @@ class Posterior:
 
     # -- trees --------------------------------------------------------------------------------------------------------
 
-    @within_memory()
     def map_tree(self) -> Tree:
         """Return the most probable tree; of equals the one that stops first, then splits on the first feature."""
         derivations = self._native_grammar("map").derive_best(self._room)
         return next(self._tree_maker.trees(derivations))
 
-    @within_memory()
     def sample(self, n: int, random_state: RandomState = None) -> list[Tree]:
         """Draw independent trees from the posterior.
 
@@ -148,7 +147,6 @@ class Posterior:
         derivations = grammar.derive_samples(as_seed(random_state), n, self._room, self._n_workers)
         return list(self._tree_maker.trees(derivations))
 
-    @within_memory()
     def log_probability(self, tree: Tree) -> float:
         """Return the log posterior probability of a tree, -inf if it is not one of the family.
 
@@ -160,7 +158,6 @@ class Posterior:
             )
         return min(0.0, log_weight(tree, self.graph, self.grid, self.prior, self.leaf) - self.log_score)
 
-    @within_memory()
     def grammar(self) -> Grammar:
         """Return the probabilistic context-free grammar whose derivations are the trees, see `Grammar`.
 
@@ -185,7 +182,6 @@ class Posterior:
         output = self.expected_output(X, predictor)
         return output[:, 0] if self.classes is None else np.asarray(self.classes[np.argmax(output, axis=1)])
 
-    @within_memory()
     def expected_output(self, X: Any, predictor: Predictor = "ensemble") -> FloatArray:
         """Return the class probabilities, or the expected target in a single column.
 
@@ -199,7 +195,6 @@ class Posterior:
         """
         return self._answer(X, predictor, lambda rows: [rows.moments(predictor)[0].mean])[0]
 
-    @within_memory()
     def uncertainty(self, X: Any, level: float | None = 0.95, predictor: Predictor = "ensemble") -> Uncertainty:
         """Say how sure the prediction of each row is, see `Uncertainty`.
 
@@ -214,7 +209,6 @@ class Posterior:
         tail = None if level is None else as_tail(level)
         return Uncertainty(*self._answer(X, predictor, lambda rows: rows.uncertainty(predictor, tail)))
 
-    @within_memory()
     def predict_interval(self, X: Any, level: float = 0.95, predictor: Predictor = "ensemble") -> FloatArray:
         """Return the central interval that holds the next target of each row with probability `level`.
 
@@ -225,7 +219,6 @@ class Posterior:
         tail = as_tail(level)
         return self._answer(X, predictor, lambda rows: [rows.interval(predictor, tail)])[0]
 
-    @within_memory()
     def log_predictive(self, X: Any, y: npt.ArrayLike, predictor: Predictor = "ensemble") -> FloatArray:
         """Return the log probability (for numbers: the log density) of one target for each row.
 
@@ -239,7 +232,6 @@ class Posterior:
             result[part] = rows.log_density(predictor, targets[part], which)
         return result
 
-    @within_memory()
     def sample_paths(self, X: Any, n: int, random_state: RandomState = None) -> Paths:
         """Follow each row through `n` independent random trees, without building them (algorithm 1 of the paper).
 

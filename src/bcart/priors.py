@@ -9,11 +9,13 @@ from typing import Any, ClassVar
 from bcart import _core
 from bcart.cached import cached_property
 from bcart.errors import InvalidModelError
+from bcart.limits import within_memory
 from bcart.parse import as_number
 
 MAX_LOG_PHI = 1e100  # sums over many leaves stay finite
 
 
+@within_memory()
 class TreePrior(ABC):
     """A distribution over trees: the product, over the boxes of a tree, of a weight of stopping or of one split.
 
@@ -51,6 +53,7 @@ class TreePrior(ABC):
         return {name: value for name, value in self.__dict__.items() if name != "core"}
 
 
+@within_memory()
 @dataclass(frozen=True)
 class LeafCountPrior(TreePrior):
     """Trees weigh ``phi ** -(number of leaves)``, up to a constant: the tree of one leaf counts 1.
@@ -78,6 +81,7 @@ class LeafCountPrior(TreePrior):
         return [self.log_phi]
 
 
+@within_memory()
 @dataclass(frozen=True)
 class DepthDecayPrior(TreePrior):
     """A box at depth t splits with probability ``split_alpha * (1 + t) ** -split_beta``, if it can.

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from bcart.cached import cached_property
 from bcart.errors import InvalidModelError
 from bcart.leaves import LeafModel, central_interval
+from bcart.limits import within_memory
 from bcart.parse import FloatArray, as_tail, read_only
 from bcart.tables import Labels, as_numbers
 
@@ -22,6 +23,7 @@ NO_CHILD = -1
 _NOT_GIVEN: Any = None
 
 
+@within_memory()
 @dataclass(frozen=True, eq=False, repr=False)
 class Tree:
     """A decision tree with the evidence in each of its nodes.

@@ -7,7 +7,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 
@@ -35,15 +35,16 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
             yield new
         return
     handle, name = tempfile.mkstemp(prefix=f".{target.stem}-", suffix=target.suffix, dir=target.parent)
-    os.close(handle)
-    new = Path(name)
     try:
+        os.close(handle)
+        new = Path(name)
         yield new
         _keep_permissions(new, target)
         _sync(new)
         new.replace(target)
     except BaseException:
-        new.unlink(missing_ok=True)
+        with suppress(FileNotFoundError):
+            os.unlink(name)
         raise
 
 

@@ -123,7 +123,7 @@ def test_a_damaged_model_is_refused(bcart, model, haberman, tmp_path):
 
 def test_a_bug_is_reported_without_a_traceback_unless_asked_for(haberman, tmp_path):
     """A broken installation stands for a bug."""
-    broken = "import sys, bcart.cli.show as show; from bcart.cli.outcome import run; show.load_model.__globals__['unpack'] = None; sys.exit(run())"  # noqa: E501
+    broken = "import sys, bcart.storage.model as m; from bcart.cli.outcome import run; m.unpack = None; sys.exit(run())"
     (tmp_path / "m.bcart").write_bytes(b"x")
     for debug in ("", "1"):
         command = [sys.executable, "-c", broken, "show", str(tmp_path / "m.bcart")]

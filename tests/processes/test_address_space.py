@@ -47,6 +47,33 @@ def test_a_phase_without_room_is_a_memory_budget_error(watch, phase):
     assert with_room is None
 
 
+OF_MANY_ROWS = {
+    "leaves of a tree": "model.tree_.apply(many)",
+    "predictions of a tree": "model.tree_.predict_proba(many)",
+    "predictions": "model.predict(many)",
+    "score": "model.score(many, many[:, 0])",
+    "codes": "model.posterior_.grid.encode(many)",
+    "spread": "bcart.Uncertainty(*[many] * 6).predictive_std",
+}
+
+LIMITED_ROWS = f"""
+    X, y = coins(200)
+    many = np.tile(X, (2000, 1))
+    model = classifier(max_depth=3).fit(X, y)
+    for name, question in {OF_MANY_ROWS!r}.items():
+        expected = np.sum(eval(question))
+        limit_address_space(0)
+        ended = outcome(lambda: eval(question))
+        resource.setrlimit(resource.RLIMIT_AS, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+        tell(**{{name: [ended, bool(np.sum(eval(question)) == expected)]}})
+"""
+
+
+@pytest.mark.parametrize("question", OF_MANY_ROWS)
+def test_many_rows_without_room_are_a_memory_budget_error(watch, question):
+    assert watch(LIMITED_ROWS).told[question] == ["MemoryBudgetError", True]
+
+
 FITS = {
     "coins": "coins(1000)",
     "numbers": "numbers(2000, 4)",

@@ -16,6 +16,7 @@ from importlib import resources
 import numpy as np
 import numpy.typing as npt
 
+from bcart.limits import within_memory
 from bcart.parse import as_whole
 
 N_COINS_IN_LABEL = 4
@@ -30,6 +31,7 @@ class Dataset:
     feature_names: tuple[str, ...]
 
 
+@within_memory()
 def load_haberman() -> Dataset:
     """Load Haberman's Survival data: age at operation, year of operation (minus 1900), number of positive nodes.
 
@@ -45,6 +47,7 @@ def load_haberman() -> Dataset:
     return Dataset(numbers, np.array([row[-1] for row in rows]), tuple(header[:-1]))
 
 
+@within_memory()
 def make_hidden_xor(n_rows: int = 1000, random_state: int | None = None, n_features: int = 20) -> Dataset:
     """Toss fair coins; the class of a row is 1 where an odd number of its first four coins shows heads.
 

@@ -29,6 +29,7 @@ from bcart.tables import Table, column_names, is_frame, is_pandas, read_table, u
 from bcart.tree import Tree
 
 
+@within_memory()
 class BayesianTree(BaseEstimator):  # type: ignore[misc]
     """The common part of classifier and regressor; see there for the parameters."""
 
@@ -111,9 +112,8 @@ class BayesianTree(BaseEstimator):  # type: ignore[misc]
 
     def uncertainty(self, X: Any, level: float | None = 0.95) -> Uncertainty:
         """Say how sure each prediction is: `Posterior.uncertainty` for the chosen predictor."""
-        with within_memory():
-            X = self._queries(X)
-            return self.posterior_.uncertainty(X, level, self.predictor)
+        X = self._queries(X)
+        return self.posterior_.uncertainty(X, level, self.predictor)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -25,6 +25,7 @@ _SAMPLE_SIZE = 1000
 _LABELS_PER_STEP = 2**16
 
 
+@within_memory()
 class BayesianTreeClassifier(ClassifierMixin, BayesianTree):  # type: ignore[misc]
     """A classifier that knows the exact posterior over all decision trees.
 
@@ -146,14 +147,13 @@ class BayesianTreeClassifier(ClassifierMixin, BayesianTree):  # type: ignore[mis
             A row of weight 2 counts as two rows, one of weight 0 as none.
         """
         since = time.monotonic()
-        with within_memory():
-            table, labels, weights = self._training_data(X, y, sample_weight)
-            self.classes_, places = _number_labels(labels)
-            n_classes = len(self.classes_)
-            leaf = DirichletLeaf.for_classes(self.alpha, n_classes)
-            add_up = partial(Cells.from_labels, labels=places, n_labels=n_classes)
-            self._fit_posterior(table, weights, leaf, add_up, since, self.classes_)
-            return self
+        table, labels, weights = self._training_data(X, y, sample_weight)
+        self.classes_, places = _number_labels(labels)
+        n_classes = len(self.classes_)
+        leaf = DirichletLeaf.for_classes(self.alpha, n_classes)
+        add_up = partial(Cells.from_labels, labels=places, n_labels=n_classes)
+        self._fit_posterior(table, weights, leaf, add_up, since, self.classes_)
+        return self
 
     def predict_proba(self, X: Any, return_std: bool = False) -> FloatArray | tuple[FloatArray, FloatArray]:
         """Return the probability of each class (in the order of `classes_`) for each row.
@@ -162,12 +162,11 @@ class BayesianTreeClassifier(ClassifierMixin, BayesianTree):  # type: ignore[mis
         still move as data come in. The default keeps the form that scikit-learn expects. Intervals, and where the
         uncertainty comes from, are told by `uncertainty`.
         """
-        with within_memory():
-            X = self._queries(X)
-            if not return_std:
-                return self.posterior_.expected_output(X, self.predictor)
-            sure = self.posterior_.uncertainty(X, None, self.predictor)
-            return sure.mean, sure.std
+        X = self._queries(X)
+        if not return_std:
+            return self.posterior_.expected_output(X, self.predictor)
+        sure = self.posterior_.uncertainty(X, None, self.predictor)
+        return sure.mean, sure.std
 
     def predict_log_proba(self, X: Any) -> FloatArray:
         """Return the logarithms of `predict_proba`."""
@@ -175,9 +174,12 @@ class BayesianTreeClassifier(ClassifierMixin, BayesianTree):  # type: ignore[mis
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
         """Return the most probable class of each row, the first of equals."""
-        with within_memory():
-            X = self._queries(X)
-            return self.posterior_.predict(X, self.predictor)
+        X = self._queries(X)
+        return self.posterior_.predict(X, self.predictor)
+
+    def score(self, X: Any, y: npt.ArrayLike, sample_weight: npt.ArrayLike | None = None) -> float:
+        """Return the share of rows, by weight, whose class is predicted."""
+        return float(super().score(X, y, sample_weight))
 
 
 def _number_labels(labels: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], npt.NDArray[np.integer]]:

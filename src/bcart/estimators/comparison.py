@@ -19,6 +19,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from bcart.errors import DepthLimitedWarning
 from bcart.estimators.classifier import BayesianTreeClassifier
 from bcart.estimators.regressor import BayesianTreeRegressor
+from bcart.limits import within_memory
 from bcart.parse import FloatArray
 from bcart.tables import as_rows
 
@@ -59,6 +60,7 @@ class _Rows:
         return _Rows(self.X[rows], self.y[rows], self.weights[rows])
 
 
+@within_memory()
 def compare_with_cart(
     model: Estimator,
     columns: Sequence[npt.NDArray[Any]],

@@ -20,6 +20,7 @@ from bcart.priors import TreePrior
 from bcart.tables import Nominal
 
 
+@within_memory()
 class BayesianTreeRegressor(RegressorMixin, BayesianTree):  # type: ignore[misc]
     """A regressor that knows the exact posterior over all decision trees.
 
@@ -143,33 +144,34 @@ class BayesianTreeRegressor(RegressorMixin, BayesianTree):  # type: ignore[misc]
             A row of weight 2 counts as two rows, one of weight 0 as none.
         """
         since = time.monotonic()
-        with within_memory():
-            table, targets, weights = self._training_data(X, y, sample_weight)
-            targets = as_floats(targets, "y", copy=False)
-            leaf = choose_leaf(self.leaf).for_targets(
-                targets,
-                weights,
-                prior_mean=self.prior_mean,
-                prior_weight=self.prior_weight,
-                noise_shape=self.noise_shape,
-                noise_fraction=self.noise_fraction,
-            )
-            add_up = partial(Cells.from_rows, statistics=lambda rows: leaf.statistics(targets[rows]))
-            self._fit_posterior(table, weights, leaf, add_up, since)
-            return self
+        table, targets, weights = self._training_data(X, y, sample_weight)
+        targets = as_floats(targets, "y", copy=False)
+        leaf = choose_leaf(self.leaf).for_targets(
+            targets,
+            weights,
+            prior_mean=self.prior_mean,
+            prior_weight=self.prior_weight,
+            noise_shape=self.noise_shape,
+            noise_fraction=self.noise_fraction,
+        )
+        add_up = partial(Cells.from_rows, statistics=lambda rows: leaf.statistics(targets[rows]))
+        self._fit_posterior(table, weights, leaf, add_up, since)
+        return self
 
     def predict(self, X: Any, return_std: bool = False) -> FloatArray | tuple[FloatArray, FloatArray]:
         """Return the expected target of each row; with ``return_std=True`` also its predictive standard deviation.
 
         The standard deviation is that of a new target: that of the mean (see `uncertainty`) and the noise together.
         """
-        with within_memory():
-            X = self._queries(X)
-            sure = self.posterior_.uncertainty(X, None, self.predictor)
-            return (sure.mean[:, 0], sure.predictive_std[:, 0]) if return_std else sure.mean[:, 0]
+        X = self._queries(X)
+        sure = self.posterior_.uncertainty(X, None, self.predictor)
+        return (sure.mean[:, 0], sure.predictive_std[:, 0]) if return_std else sure.mean[:, 0]
 
     def predict_interval(self, X: Any, level: float = 0.95) -> FloatArray:
         """Return the central interval that holds a new target of each row with probability `level`, two columns."""
-        with within_memory():
-            X = self._queries(X)
-            return self.posterior_.predict_interval(X, level, self.predictor)
+        X = self._queries(X)
+        return self.posterior_.predict_interval(X, level, self.predictor)
+
+    def score(self, X: Any, y: npt.ArrayLike, sample_weight: npt.ArrayLike | None = None) -> float:
+        """Return R², the share of the variance of targets that predictions explain."""
+        return float(super().score(X, y, sample_weight))

@@ -17,6 +17,7 @@ from bcart.files.features import Feature, features_of_model
 from bcart.files.source import Arrays, Source
 from bcart.files.sql import any_of, count_cuts, identifier, literal
 from bcart.leaves import central_interval
+from bcart.limits import within_memory
 from bcart.parse import FloatArray, as_tail
 from bcart.posterior import Posterior
 from bcart.tables import Labels, as_rows
@@ -105,6 +106,7 @@ def _name_numbers(mean: FloatArray, low: FloatArray, high: FloatArray, target: F
     return dict(zip(names, (mean[:, 0], low[:, 0], high[:, 0], target[:, 0], target[:, 1]), strict=True))
 
 
+@within_memory()
 def write_predictions(
     source: Source,
     features: Sequence[Feature],
@@ -140,6 +142,7 @@ def write_predictions(
     return source.n_rows
 
 
+@within_memory()
 def load_features(
     source: Source, names: Sequence[str], categories: Sequence[Labels | None], about_columns: Any = None
 ) -> list[Feature]:

@@ -19,10 +19,11 @@ from bcart.files.sql import count_cuts, literal
 from bcart.files.targets import Target, Task, read_target
 from bcart.grid import MAX_BINS, Binning, Grid
 from bcart.leaves import LeafModel
-from bcart.limits import format_bytes
+from bcart.limits import format_bytes, within_memory
 from bcart.parse import FloatArray, as_whole
 
 
+@within_memory()
 @dataclass(frozen=True, eq=False)
 class TrainingFile:
     """A file whose columns are understood: which one is the target, which are features, and of which kind.
@@ -151,6 +152,7 @@ class Sample:
     weights: FloatArray
 
 
+@within_memory()
 def read_training_file(
     source: Source,
     target: str,

@@ -11,9 +11,11 @@ from scipy.special import betainc, betaincinv
 
 from bcart.errors import InvalidDataError, InvalidModelError
 from bcart.leaves.model import LeafModel
+from bcart.limits import within_memory
 from bcart.parse import FloatArray
 
 
+@within_memory()
 @dataclass(frozen=True)
 class DirichletLeaf(LeafModel):
     """Classes with a Dirichlet prior on their probabilities; the statistics are class counts.

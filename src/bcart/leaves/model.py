@@ -11,6 +11,7 @@ import numpy as np
 from bcart import _core
 from bcart.cached import cached_property
 from bcart.errors import InvalidDataError, InvalidModelError
+from bcart.limits import within_memory
 from bcart.parse import FloatArray
 
 
@@ -45,6 +46,7 @@ class Targets(NamedTuple):
         return cls(mean, variance, float(y.min()), float(y.max()))
 
 
+@within_memory()
 class LeafModel(ABC):
     """A conjugate family: additive statistics, their log marginal likelihood, and what they say of the next target.
 

@@ -9,6 +9,7 @@ from scipy.special import gammaln, stdtr, stdtrit
 
 from bcart.errors import InvalidDataError, InvalidModelError
 from bcart.leaves.model import LeafModel, Targets
+from bcart.limits import within_memory
 from bcart.parse import FloatArray, as_number
 
 _MAX_DISTANCE = 1e150
@@ -16,6 +17,7 @@ _LEAST_SCALE = 1e-300  # below, numbers lose digits
 _LEAST_VARIANCE = 1e-280
 
 
+@within_memory()
 @dataclass(frozen=True)
 class NormalLeaf(LeafModel):
     """Targets with a normal distribution, whose mean and variance have a normal-inverse-gamma prior.

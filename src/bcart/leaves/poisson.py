@@ -9,12 +9,14 @@ from scipy.special import betainc, gammainc, gammaincinv, gammaln
 
 from bcart.errors import InvalidDataError, InvalidModelError
 from bcart.leaves.model import LeafModel
+from bcart.limits import within_memory
 from bcart.parse import FloatArray, as_number
 
 MAX_COUNT = 1e9  # whose distribution can be told from that of its neighbours
 MAX_PRIOR = 1e15  # beyond, the negative binomial distribution cannot be told from a Poisson one
 
 
+@within_memory()
 @dataclass(frozen=True)
 class PoissonLeaf(LeafModel):
     """Counts with a Poisson distribution, whose rate has a gamma prior.

@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
 from bcart.colours import colour_of, lighter
-from bcart.limits import format_count
+from bcart.limits import format_count, within_memory
 from bcart.overview import look_over
 from bcart.parse import FloatArray, RandomState, as_whole
 from bcart.plotting.colours import INK
@@ -30,6 +30,7 @@ LEAST_PLACES = 5  # for trees, so that a single bar is no wall
 LEAST_SPAN = 6.0  # of sizes
 
 
+@within_memory()
 def plot_posterior(
     posterior: Any, n_samples: int = 1000, n_top: int = 10, random_state: RandomState = 0, axes: Any = None
 ) -> list[Axes]:

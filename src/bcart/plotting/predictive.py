@@ -12,6 +12,7 @@ from matplotlib.ticker import MaxNLocator
 
 from bcart.answers import Uncertainty
 from bcart.colours import colour_of
+from bcart.limits import within_memory
 from bcart.parse import FloatArray
 from bcart.plotting.colours import INK, PAPER, QUIET, ramp
 from bcart.plotting.frame import add_legend, as_axes, make_axes, quieten
@@ -31,6 +32,7 @@ SPREAD = (0.6180339887, 0.4142135624)  # of rows in slots, across and up
 UNCERTAIN = "#5e4b8b"
 
 
+@within_memory()
 def plot_predictive(
     model: Any,
     features: int | str | Sequence[int | str],

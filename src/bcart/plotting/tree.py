@@ -9,6 +9,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.patches import FancyBboxPatch, Rectangle
 
+from bcart.limits import within_memory
 from bcart.plotting.colours import BOX, FAINT, INK, LINE, PAPER, QUIET
 from bcart.plotting.frame import size_of
 from bcart.plotting.leaf_rows import GAP, Label, LeafRows, Strip, describe_leaves
@@ -28,6 +29,7 @@ LARGEST = 1.5  # times the natural size
 TITLE_SIZE = 10.0
 
 
+@within_memory()
 def plot_tree(tree: Any, ax: Axes | None = None, level: float = 0.95) -> Axes:
     """Draw a tree from left to right: its tests, and one row for each leaf with what it predicts and how sure it is.
 

@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from bcart.errors import InvalidDataError
+from bcart.limits import within_memory
 from bcart.parse import as_whole
 from bcart.reproduce import figures, saving
 from bcart.reproduce.binning import BINNINGS
@@ -27,6 +28,7 @@ A_LOOK = (
 )
 
 
+@within_memory()
 def run(
     quick: bool = False,
     data: str | os.PathLike[str] | None = None,

@@ -21,7 +21,7 @@ from bcart.export.plain import classes_from_dict, classes_to_dict
 from bcart.graph import Graph, Progress, build_graph, crossed_limit
 from bcart.grid import Grid
 from bcart.leaves import LeafModel, leaf_from_dict, leaf_to_dict
-from bcart.limits import Limits
+from bcart.limits import Limits, within_memory
 from bcart.listing import Family, Folding
 from bcart.parts import check_parts
 from bcart.posterior import Posterior
@@ -35,6 +35,7 @@ _SAME_SCORE = 1e-9  # relative: sums may be rounded in another way on another ma
 _WRONG = (KeyError, TypeError, ValueError, IndexError, OverflowError, AttributeError)
 
 
+@within_memory()
 @dataclass(frozen=True, eq=False)
 class SavedModel:
     """What a model file holds: all that defines a posterior, its most probable tree, and some of its numbers.
@@ -111,6 +112,7 @@ class SavedModel:
             raise crossed.error(f"listing {trees} of the model takes {crossed.budget}; {crossed.remedy}")
 
 
+@within_memory()
 def save_model(model: Any, path: str | os.PathLike[str], about: Mapping[str, Any] | None = None) -> None:
     """Write a posterior to a file, in a documented format without pickle; the file is there whole or not at all.
 
@@ -142,6 +144,7 @@ def save_model(model: Any, path: str | os.PathLike[str], about: Mapping[str, Any
         new.write_bytes(content)
 
 
+@within_memory()
 def annotate_model(path: str | os.PathLike[str], about: Mapping[str, Any]) -> None:
     """Write a model file anew with something else said of the model; nothing of the posterior is computed again.
 
@@ -162,6 +165,7 @@ def annotate_model(path: str | os.PathLike[str], about: Mapping[str, Any]) -> No
         new.write_bytes(pack({**header, "about": dict(about)}, arrays))
 
 
+@within_memory()
 def load_model(path: str | os.PathLike[str]) -> SavedModel:
     """Read a model file. Nothing in it is executed, and all of it is checked.
 
@@ -237,7 +241,7 @@ def _restore(header: dict[str, Any], arrays: Arrays) -> SavedModel:
         family, limits = Family(**header["family"]), Limits(header["max_memory"])
         summary, about = _checked_summary(header["summary"]), dict(header["about"])
         return SavedModel(cells, grid, family, leaf, prior, classes, tree, summary, about, limits)
-    except FormatError:
+    except (FormatError, MemoryError):
         raise
     except (BcartError, *_WRONG) as error:
         said = f"{error.args[0]!r} is missing" if isinstance(error, KeyError) else error
