@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "bcart/add_up.hpp"
 #include "bcart/encode.hpp"
 #include "bcart/group.hpp"
 #include "bcart/weigh.hpp"
