@@ -11,9 +11,9 @@ import pytest
 from sklearn.datasets import load_breast_cancer, load_iris
 
 import bcart
+from bcart.census import estimate_boxes, most_boxes
 from bcart.datasets import load_haberman
 from bcart.limits import parse_bytes
-from bcart.probes import most_boxes
 
 IRIS = load_iris(return_X_y=True)
 WIDE = load_breast_cancer(return_X_y=True)
@@ -96,6 +96,18 @@ def test_no_graph_has_more_boxes_than_there_are_ways_to_restrict_codes(kinds, n_
     assert n_boxes <= most_boxes(cells)
     if n_cells == 64 and "optional" not in kinds:  # every one of them is another set of cells
         assert n_boxes == most_boxes(cells)
+
+
+@pytest.mark.parametrize("kinds", [("numeric",) * 3, ("optional", "numeric", "nominal"), ("nominal",) * 3])
+@pytest.mark.parametrize("n_cells", [1, 5, 40, 64])
+def test_random_ranges_tell_how_many_boxes_there_are(kinds, n_cells):
+    codes = np.stack(np.unravel_index(np.random.default_rng(0).permutation(64)[:n_cells], (4, 4, 4)), axis=1)
+    cells = bcart.Cells(codes, np.ones((n_cells, 1)), kinds=kinds)
+    assert is_near(estimate_boxes(cells), bcart.build_graph(cells).n_boxes, 1.2)  # a thousand hits: four deviations
+
+
+def test_where_boxes_are_rare_random_ranges_tell_nothing():
+    assert estimate_boxes(bcart.Cells(np.eye(40, dtype=np.uint8), np.ones((40, 1)))) is None
 
 
 @pytest.mark.parametrize("name", KNOWN)

@@ -12,12 +12,13 @@ from scipy.optimize import nnls
 
 from bcart import _core
 from bcart.cells import Cells
+from bcart.census import estimate_boxes, most_boxes
 from bcart.errors import InvalidDataError
 from bcart.grid import Binning, Grid
 from bcart.limits import DEFAULT_MAX_MEMORY, Limits, format_bytes, within_memory
 from bcart.listing import FOLDED_LEVELS, Family
 from bcart.parse import as_weights, present_rows
-from bcart.probes import Layers, Probe, most_boxes, probe_all_and_fewer
+from bcart.probes import Layers, Probe, probe_all_and_fewer
 from bcart.tables import Nominal, read_table
 
 _PROBE_BYTES = 32_000_000
@@ -170,7 +171,10 @@ def predict_cost(cells: Cells, family: Family, limits: Limits) -> CostEstimate:
     within = Limits(n_bytes, n_jobs=limits.n_workers)
     runs = [list(probe_all_and_fewer(cells, replace(family, max_depth=None), within)) for _ in range(_RUNS)]
     probes = [min(same, key=lambda probe: probe.seconds) for same in zip(*runs, strict=False)]
-    layers = Layers(probes, family.max_depth, most_boxes(cells))
+    lightest = float(cells.weights.min())
+    has_all_boxes = family.min_samples_leaf <= lightest and family.min_samples_split <= 2 * lightest
+    expected = estimate_boxes(cells) if has_all_boxes and not probes[0].is_complete else None
+    layers = Layers(probes, family.max_depth, most_boxes(cells), expected)
     prices = _Prices(layers, cells, _seconds_of(probes))
     by_depth = [prices.listed(depth) for depth in range(1, layers.n_levels + 1)]
     deepest = by_depth[-1] if by_depth else prices.listed(0)

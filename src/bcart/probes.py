@@ -12,13 +12,13 @@ import numpy as np
 
 from bcart import _core
 from bcart.cells import Cells
-from bcart.grid import Kind
 from bcart.limits import Limits
 from bcart.listing import Family, list_boxes
 
 _FEWEST_CELLS = 8
 _NO_GROWTH = 0.004  # of the logarithm to base 2 of the number of boxes: there are no deeper trees worth speaking of
 _MOST_LEVELS = 64
+_MOST_PACE = 4.0
 
 
 @dataclass(frozen=True)
@@ -108,61 +108,59 @@ def probe_all_and_fewer(cells: Cells, family: Family, limits: Limits) -> Iterato
         order = order[::2]
 
 
-def most_boxes(cells: Cells) -> float:
-    """Return how many ways there are to restrict the codes of all features as boxes do.
-
-    Examples
-    --------
-    >>> most_boxes(Cells([[0, 1], [1, 2]], [[1.0], [1.0]]))
-    18.0
-    """
-    return math.prod(_most_ranges(kind, n) for kind, n in zip(cells.kinds, cells.n_bins, strict=True))
-
-
-def _most_ranges(kind: Kind, n_codes: int) -> float:
-    """Return how many ranges of ordered codes there are, each with and without missing values; or sets of labels."""
-    if kind == "nominal":
-        return 2.0**n_codes - 1
-    if kind == "optional":
-        return (n_codes - 1.0) * n_codes + 1
-    return n_codes * (n_codes + 1.0) / 2
-
-
 class Layers:
     """The layers of the graph of all cells: counted as far as the probe went, and estimated from there on.
 
     A box of twice the cells can be split once more: how much a layer is larger than the one above it is nearly the same
     for the layer below and twice the cells. What the probes have not reached is filled in along these diagonals, or
     from layer to layer where growth falls evenly. There are no more boxes than ways to restrict the codes, and the more
-    of them are known, the fewer are new: also in a layer that a probe has begun.
+    of them are known, the fewer are new: also in a layer that a probe has begun. Where it is known how many boxes there
+    are in all, growth is made as much faster or slower as it takes to come to them.
     """
 
-    def __init__(self, probes: list[Probe], max_depth: int | None, most: float) -> None:
+    def __init__(self, probes: list[Probe], max_depth: int | None, most: float, expected: float | None = None) -> None:
         self.n_known = len(probes[0].boxes)
         self.is_complete = probes[0].is_complete
         self.bytes_a_test = probes[0].bytes_a_test
         self.bytes_of_rules = probes[0].bytes_of_rules
-        self.boxes = [float(n) for n in probes[0].boxes]
-        self.cells = [float(n) for n in probes[0].cells]
-        self.splits = [float(n) for n in probes[0].splits]
-        growth = _Growth([probe.growths for probe in probes], probes)
-        cells_a_box = _CellsABox([probe.cells_a_box for probe in probes], probes)
-        splits_a_box = _Table([probe.splits_a_box for probe in probes], probes)
-        for level in count(len(self.boxes)):
-            if not probes[0].saw_the_root or self.is_complete or level > _MOST_LEVELS:
-                break
-            if max_depth is not None and level > max_depth:
-                break
-            grown = min(growth.at(level - 1, 0), growth.at(level - 2, 0)) if level > 1 else growth.at(0, 0)
-            if grown < _NO_GROWTH:
-                break
-            self.splits.append(self.boxes[-1] * splits_a_box.at(level - 1, 0))
-            n_before = sum(self.boxes)
-            n_new = n_before * (2**grown - 1) * (1 - n_before / most)
-            self.boxes.append(max(0.0, min(n_new, most - n_before)))
-            self.cells.append(self.boxes[-1] * max(1.0, cells_a_box.at(level, 0)))
+        self._probes, self._most = probes, most
+        self._growth = _Growth([probe.growths for probe in probes], probes)
+        self._cells_a_box = _CellsABox([probe.cells_a_box for probe in probes], probes)
+        self._splits_a_box = _Table([probe.splits_a_box for probe in probes], probes)
+        self._extend(1.0 if expected is None or self.is_complete else self._pace_to(expected))
         if max_depth is not None:
             del self.boxes[max_depth + 1 :], self.cells[max_depth + 1 :], self.splits[max_depth:]
+
+    def _extend(self, pace: float) -> None:
+        """Add layers to those that were counted while there are more boxes.
+
+        Growth is by a `pace` more than probes say, and the more so the farther it is from what was counted; but no more
+        than in the layer above, nor than a layer that was begun allows.
+        """
+        known, growth = self._probes[0], self._growth
+        self.boxes, self.cells, self.splits = (list(map(float, n)) for n in (known.boxes, known.cells, known.splits))
+        last_growth = known.most_growth
+        for level in count(len(self.boxes)):
+            if not known.saw_the_root or self.is_complete or level > _MOST_LEVELS:
+                break
+            grown = min(growth.at(level - 1, 0), growth.at(level - 2, 0)) if level > 1 else growth.at(0, 0)
+            last_growth = min(last_growth, grown * pace ** (level + 1 - self.n_known) ** 2)
+            if last_growth < _NO_GROWTH:
+                break
+            self.splits.append(self.boxes[-1] * self._splits_a_box.at(level - 1, 0))
+            n_before = sum(self.boxes)
+            n_new = n_before * (2**last_growth - 1) * (1 - n_before / self._most)
+            self.boxes.append(max(0.0, min(n_new, self._most - n_before)))
+            self.cells.append(self.boxes[-1] * max(1.0, self._cells_a_box.at(level, 0)))
+
+    def _pace_to(self, n_boxes: float) -> float:
+        """Return how much faster boxes have to grow for so many in all."""
+        slow, fast = 1 / _MOST_PACE, _MOST_PACE
+        while fast / slow > 1.001:
+            middle = math.sqrt(slow * fast)
+            self._extend(middle)
+            slow, fast = (middle, fast) if sum(self.boxes) < n_boxes else (slow, middle)
+        return slow
 
     @property
     def n_levels(self) -> int:

@@ -18,7 +18,7 @@ LEVELS = (
     {"_core"},
     {"grid", "cells"},
     {"listing"},
-    {"probes"},
+    {"probes", "census"},
     {"cost"},
     {"leaves", "priors", "graph"},
     {"answers", "routing", "mixtures", "grammar", "tree"},

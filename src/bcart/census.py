@@ -1,0 +1,115 @@
+"""How many boxes a table has: counted by random ranges of codes, without listing any."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from bcart.cells import Cells
+from bcart.grid import Kind
+
+_MOST_TRIALS = 100_000
+_MOST_BYTES = 25 * 10**7  # that all trials together pass: a quarter of a second
+_BYTES_AT_ONCE = 2**18
+_FEWEST_HITS, _ENOUGH_HITS = 10, 1000
+
+Mask = npt.NDArray[np.bool_]
+Bits = npt.NDArray[np.uint8]  # eight cells a byte
+
+
+def most_boxes(cells: Cells) -> float:
+    """Return how many ways there are to restrict the codes of all features as boxes do.
+
+    Examples
+    --------
+    >>> most_boxes(Cells([[0, 1], [1, 2]], [[1.0], [1.0]]))
+    18.0
+    """
+    return math.prod(_n_ranges(kind, n) for kind, n in zip(cells.kinds, cells.n_bins, strict=True))
+
+
+def estimate_boxes(cells: Cells) -> float | None:
+    """Return about how many boxes there are if no leaf is too small, or None if they are too rare among all ways.
+
+    Each box is made by just one way whose ends are all met: the narrowest. Of ways that are drawn at random, the share
+    that is narrowest is the share of boxes.
+
+    Examples
+    --------
+    >>> cells = Cells([[i % 7, i // 7] for i in range(49)], [[1.0]] * 49)
+    >>> estimate_boxes(cells), most_boxes(cells)
+    (784.0, 784.0)
+    """
+    members = [_members(codes, n_codes) for codes, n_codes in zip(cells.codes.T, cells.n_bins, strict=True)]
+    bytes_a_trial = sum(bits.size for bits in members)
+    at_once = max(1, min(_BYTES_AT_ONCE // members[0].shape[1], _MOST_TRIALS))
+    random, n_trials, n_hits = np.random.default_rng(0), 0, 0
+    while n_hits < _ENOUGH_HITS and n_trials < min(_MOST_TRIALS, _MOST_BYTES / bytes_a_trial):
+        n_hits += _count_narrowest(members, cells.kinds, at_once, random)
+        n_trials += at_once
+    return n_hits / n_trials * most_boxes(cells) if n_hits >= _FEWEST_HITS else None
+
+
+def _n_ranges(kind: Kind, n_codes: int) -> float:
+    """Return how many ranges of ordered codes there are, each with and without missing values; or sets of labels."""
+    if kind == "nominal":
+        return 2.0**n_codes - 1
+    if kind == "optional":
+        return (n_codes - 1.0) * n_codes + 1
+    return n_codes * (n_codes + 1.0) / 2
+
+
+def _members(codes: npt.NDArray[np.uint8], n_codes: int) -> Bits:
+    """Return the cells that have each code."""
+    return np.packbits(codes == np.arange(n_codes)[:, None], axis=1)
+
+
+def _count_narrowest(members: list[Bits], kinds: Sequence[Kind], n: int, random: np.random.Generator) -> int:
+    """Draw ways to restrict all features, and count those by whose ends, all of them, some cell stands."""
+    inside = np.full((n, members[0].shape[1]), 255, dtype=np.uint8)
+    ends = []
+    for of_codes, kind in zip(members, kinds, strict=True):
+        allowed, needed = _draw(kind, len(of_codes), n, random)
+        ends.append(needed)
+        some = np.zeros_like(inside)
+        for is_allowed, bits in zip(allowed.T, of_codes, strict=True):
+            some[is_allowed] |= bits
+        inside &= some
+    is_narrow = np.ones(n, dtype=np.bool_)
+    for of_codes, needed in zip(members, ends, strict=True):
+        for is_needed, bits in zip(needed.T, of_codes, strict=True):
+            asked = np.flatnonzero(is_needed & is_narrow)
+            is_narrow[asked] = (inside[asked] & bits).any(axis=1)
+    return int(is_narrow.sum())
+
+
+def _draw(kind: Kind, n_codes: int, n: int, random: np.random.Generator) -> tuple[Mask, Mask]:
+    """Draw ranges of codes, all with the same chance: which codes they allow, and which they need to be narrow."""
+    if kind == "nominal":
+        labels = random.integers(0, 2, (n, n_codes)) > 0
+        while (is_empty := ~labels.any(axis=1)).any():
+            labels[is_empty] = random.integers(0, 2, (int(is_empty.sum()), n_codes)) > 0
+        return labels, labels
+    if kind == "optional":
+        return _draw_with_missing(n_codes, n, random)
+    last = np.sqrt(2.0 * random.integers(0, n_codes * (n_codes + 1) // 2, n) + 0.25) - 0.5
+    high = np.floor(last + 1e-9).astype(np.intp)
+    low = random.integers(0, high + 1)
+    codes = np.arange(n_codes)
+    allowed = (low[:, None] <= codes) & (codes <= high[:, None])
+    return allowed, (low[:, None] == codes) | (codes == high[:, None])
+
+
+def _draw_with_missing(n_codes: int, n: int, random: np.random.Generator) -> tuple[Mask, Mask]:
+    """The same with code 0 for missing values: a range with or without it, or nothing else."""
+    allowed, needed = np.zeros((n, n_codes), dtype=np.bool_), np.zeros((n, n_codes), dtype=np.bool_)
+    way = random.integers(0, (n_codes - 1) * n_codes + 1, n)
+    has_range, has_missing = way > 0, way % 2 == 0
+    if n_codes > 1:
+        ranges = _draw("numeric", n_codes - 1, n, random)
+        allowed[:, 1:], needed[:, 1:] = (part & has_range[:, None] for part in ranges)
+    allowed[:, 0] = needed[:, 0] = has_missing
+    return allowed, needed
