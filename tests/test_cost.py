@@ -14,6 +14,7 @@ import bcart
 from bcart.census import estimate_boxes, most_boxes
 from bcart.datasets import load_haberman
 from bcart.limits import parse_bytes
+from bcart.probes import Layers, Probe
 
 IRIS = load_iris(return_X_y=True)
 WIDE = load_breast_cancer(return_X_y=True)
@@ -106,8 +107,16 @@ def test_random_ranges_tell_how_many_boxes_there_are(kinds, n_cells):
     assert is_near(estimate_boxes(cells), bcart.build_graph(cells).n_boxes, 1.2)  # a thousand hits: four deviations
 
 
-def test_where_boxes_are_rare_random_ranges_tell_nothing():
-    assert estimate_boxes(bcart.Cells(np.eye(40, dtype=np.uint8), np.ones((40, 1)))) is None
+@pytest.mark.parametrize("n", [40, 1500])
+def test_where_boxes_are_rare_or_cells_too_many_random_ranges_tell_nothing(n):
+    assert estimate_boxes(bcart.Cells(np.eye(n, dtype=np.uint8), np.ones((n, 1)))) is None
+
+
+def test_many_layers_that_are_expected_to_hold_few_boxes_or_very_many():
+    probe = Probe(4, [1, 2], [4, 4], [1], False, 4, 6, 3, 0.5, 1, 10, 0.1)
+    for expected in (1.0, 1e3, 1e300):
+        layers = Layers([probe], None, math.inf, expected)
+        assert 3 <= layers.n_boxes(layers.n_levels) < math.inf
 
 
 @pytest.mark.parametrize("name", KNOWN)

@@ -13,6 +13,7 @@ from bcart.grid import Kind
 
 _MOST_TRIALS = 100_000
 _MOST_BYTES = 25 * 10**7  # that all trials together pass: a quarter of a second
+_MOST_BYTES_A_TRIAL = 250_000  # so that there are a thousand at least
 _BYTES_AT_ONCE = 2**18
 _FEWEST_HITS, _ENOUGH_HITS = 10, 1000
 
@@ -32,7 +33,9 @@ def most_boxes(cells: Cells) -> float:
 
 
 def estimate_boxes(cells: Cells) -> float | None:
-    """Return about how many boxes there are if no leaf is too small, or None if they are too rare among all ways.
+    """Return about how many boxes there are if no leaf is too small.
+
+    None if they are too rare among all ways to be met, or cells and features too many to try often.
 
     Each box is made by just one way whose ends are all met: the narrowest. Of ways that are drawn at random, the share
     that is narrowest is the share of boxes.
@@ -43,8 +46,10 @@ def estimate_boxes(cells: Cells) -> float | None:
     >>> estimate_boxes(cells), most_boxes(cells)
     (784.0, 784.0)
     """
+    bytes_a_trial = sum(cells.n_bins) * -(-cells.n_cells // 8)
+    if bytes_a_trial > _MOST_BYTES_A_TRIAL:
+        return None
     members = [_members(codes, n_codes) for codes, n_codes in zip(cells.codes.T, cells.n_bins, strict=True)]
-    bytes_a_trial = sum(bits.size for bits in members)
     at_once = max(1, min(_BYTES_AT_ONCE // members[0].shape[1], _MOST_TRIALS))
     random, n_trials, n_hits = np.random.default_rng(0), 0, 0
     while n_hits < _ENOUGH_HITS and n_trials < min(_MOST_TRIALS, _MOST_BYTES / bytes_a_trial):

@@ -19,6 +19,7 @@ _FEWEST_CELLS = 8
 _NO_GROWTH = 0.004  # of the logarithm to base 2 of the number of boxes: there are no deeper trees worth speaking of
 _MOST_LEVELS = 64
 _MOST_PACE = 4.0
+_FARTHEST = 8  # level from what is known for which it counts
 
 
 @dataclass(frozen=True)
@@ -144,7 +145,7 @@ class Layers:
             if not known.saw_the_root or self.is_complete or level > _MOST_LEVELS:
                 break
             grown = min(growth.at(level - 1, 0), growth.at(level - 2, 0)) if level > 1 else growth.at(0, 0)
-            last_growth = min(last_growth, grown * pace ** (level + 1 - self.n_known) ** 2)
+            last_growth = min(last_growth, grown * pace ** min(level + 1 - self.n_known, _FARTHEST) ** 2)
             if last_growth < _NO_GROWTH:
                 break
             self.splits.append(self.boxes[-1] * self._splits_a_box.at(level - 1, 0))
