@@ -11,6 +11,7 @@
 #include "bcart/weigh.hpp"
 #include "failing_allocations.hpp"
 #include "problems.hpp"
+#include "tables.hpp"
 
 namespace bcart::check {
 namespace {
@@ -37,14 +38,6 @@ std::vector<double> some_numbers(std::size_t n) {
   std::vector<double> numbers(n);
   for (double& x : numbers) x = pick(random, 50) == 0 ? std::nan("") : static_cast<double>(pick(random, 5000));
   return numbers;
-}
-
-Columns columns_of(const std::vector<double>& numbers, std::size_t n_columns) {
-  Columns table{numbers.size() / n_columns, {}};
-  for (std::size_t i = 0; i < n_columns; ++i) {
-    table.columns.push_back({numbers.data() + i, static_cast<std::ptrdiff_t>(n_columns)});
-  }
-  return table;
 }
 
 template <class Code>

@@ -8,6 +8,7 @@
 #include "bcart/encode.hpp"
 #include "check.hpp"
 #include "problems.hpp"
+#include "tables.hpp"
 
 namespace bcart::check {
 namespace {
@@ -20,14 +21,6 @@ std::vector<double> random_numbers(std::mt19937_64& random, std::size_t n, std::
   std::vector<double> numbers(n);
   for (double& x : numbers) x = pick(random, 50) == 0 ? kMissing : 0.25 * static_cast<double>(pick(random, n_distinct));
   return numbers;
-}
-
-Columns columns_of(const std::vector<double>& numbers, std::size_t n_columns) {
-  Columns table{numbers.size() / n_columns, {}};
-  for (std::size_t i = 0; i < n_columns; ++i) {
-    table.columns.push_back({numbers.data() + i, static_cast<std::ptrdiff_t>(n_columns)});
-  }
-  return table;
 }
 
 // By the definition.
