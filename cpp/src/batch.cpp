@@ -54,6 +54,7 @@ std::size_t Batch::take(const FrontierBlock& block, std::size_t first_box) {
   }
   max_children_ = 2 * n_batch;
   if (max_children_ > kClaim) throw std::bad_alloc();
+  numbers_.resize(max_children_);
   return box;
 }
 
@@ -68,21 +69,29 @@ void Batch::find_children() {
 }
 
 void Batch::for_each_chunk(const std::function<void(const Chunk&, std::size_t)>& task) {
+  for (Chunk& chunk : chunks_) chunk.is_taken = false;
   const auto go_on = [&](std::size_t worker) {
-    for (const Chunk& chunk : chunks_) {
-      if (chunk.worker != worker) continue;
-      task(chunk, worker);
-      workers_.checkpoint(worker);
+    for (const bool is_own : {true, false}) {
+      for (Chunk& chunk : chunks_) {
+        if ((chunk.worker == worker) != is_own || std::atomic_ref(chunk.is_taken).exchange(true)) continue;
+        task(chunk, worker);
+        workers_.checkpoint(worker);
+      }
     }
   };
   chunks_.size() == 1 ? go_on(0) : workers_.run_each(go_on);
 }
 
+// The shards of one size class fill at the same pace: they grow together, so that every worker has one to move.
 void Batch::make_room() {
   const std::size_t n_slots = max_children_ / kChildrenASlot + 1;
-  if (std::all_of(table_.begin(), table_.end(), [&](const TableShard& shard) { return shard.has_room(n_slots); }))
-    return;
-  workers_.run(kShards, [&](std::size_t shard, std::size_t) { table_[shard].reserve(n_slots); });
+  std::array<bool, kSizeClasses> is_tight{};
+  for (std::size_t shard = 0; shard < kShards; ++shard)
+    is_tight[shard >> kHashBits] |= !table_[shard].has_room(n_slots);
+  if (std::none_of(is_tight.begin(), is_tight.end(), [](bool is) { return is; })) return;
+  workers_.run(kShards, [&](std::size_t shard, std::size_t) {
+    if (is_tight[shard >> kHashBits]) table_[shard].grow_for(n_slots);
+  });
 }
 
 // If a shard was full, it has grown, and all has to be done again; claims that were made are met again as they are.
@@ -198,8 +207,10 @@ void Batch::list_new(const Chunk& chunk) {
   found.n_new = {};
   found.n_new_cells = 0;
   chunk.for_each_sight([&](std::size_t i, const Sight& sight) {
-    if (sight.slot->id() != chunk.claim(sight.child)) return;
-    found.new_boxes.push_back({static_cast<std::uint32_t>(i), sight.n_cells});
+    const BoxId claim = sight.slot->id();
+    found.child(sight) = claim;
+    if (claim != chunk.claim(sight.child)) return;
+    found.new_boxes.push_back({static_cast<std::uint32_t>(i), sight.n_cells, claim});
     ++found.n_new[sight.shard];
     found.n_new_cells += sight.n_cells;
   });

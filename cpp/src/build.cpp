@@ -92,7 +92,7 @@ class Builder {
 
   void expand_batch();
   void place_chunks();
-  void number_new_boxes(const Chunk& chunk, std::size_t worker);
+  void store_new_boxes(const Chunk& chunk, std::size_t worker);
   void store_splits(const Chunk& chunk);
   FrontierBlock& block_for_new_boxes();
   std::size_t n_bytes(std::size_t n_boxes, std::size_t n_splits, std::size_t n_next_cells) const;
@@ -292,13 +292,17 @@ std::optional<std::size_t> Builder::binding_depth() const {
 void Builder::expand_batch() {
   batch_->find_children();
   place_chunks();
-  batch_->for_each_chunk([&](const Chunk& chunk, std::size_t worker) { number_new_boxes(chunk, worker); });
-  batch_->for_each_chunk([&](const Chunk& chunk, std::size_t) { store_splits(chunk); });
+  batch_->for_each_chunk([&](const Chunk& chunk, std::size_t worker) {
+    store_new_boxes(chunk, worker);
+    store_splits(chunk);
+  });
 }
 
 FrontierBlock& Builder::block_for_new_boxes() {
   if (next_frontier_.empty() || next_frontier_.back()->cells.size() > kBlockCells) {
-    next_frontier_.push_back(spare_block_ ? std::move(spare_block_) : std::make_unique<FrontierBlock>());
+    auto block = spare_block_ ? std::move(spare_block_) : std::make_unique<FrontierBlock>();
+    if (!next_frontier_.empty()) block->reserve_for(*next_frontier_.back());
+    next_frontier_.push_back(std::move(block));
   }
   return *next_frontier_.back();
 }
@@ -318,7 +322,7 @@ void Builder::place_chunks() {
     n_splits += chunk.found->tests.size();
     n_boxes += chunk.found->new_boxes.size();
     n_new_cells += chunk.found->n_new_cells;
-    for (NewBox& box : chunk.found->new_boxes) box.number = numbering_.next(box.n_cells);
+    for (const NewBox& box : chunk.found->new_boxes) batch_->number(box.claim) = numbering_.next(box.n_cells);
   }
   n_next_cells_ += n_new_cells;
   progress_.n_boxes = n_boxes;
@@ -353,13 +357,13 @@ std::size_t Builder::n_bytes(std::size_t n_boxes, std::size_t n_splits, std::siz
          n_frontier_boxes * sizeof(std::size_t);
 }
 
-void Builder::number_new_boxes(const Chunk& chunk, std::size_t worker) {
+void Builder::store_new_boxes(const Chunk& chunk, std::size_t worker) {
   FrontierBlock& block = *next_frontier_.back();
   std::size_t id = chunk.first_new_id;
   std::size_t first_cell = chunk.first_new_cell;
   Cell* scratch = scratch_[worker].data();
   chunk.for_each_new([&](const NewBox& box, const Sight& sight) {
-    sight.slot->set_id(box.number);
+    sight.slot->set_id(batch_->number(box.claim));
     graph_.n_cells[id] = sight.n_cells;
     Cell* place = keeps_cells_ ? block.cells.data() + first_cell : scratch;
     chunk.write_cells(sight, cells_, rules_.numbers(), scratch, place);
@@ -374,7 +378,7 @@ void Builder::number_new_boxes(const Chunk& chunk, std::size_t worker) {
 }
 
 void Builder::store_splits(const Chunk& chunk) {
-  const Findings& found = *chunk.found;
+  Findings& found = *chunk.found;
   std::size_t first = chunk.first_split;
   for (std::size_t i = 0; i < found.n_splits.size(); ++i) {
     graph_.first_split[chunk.first_id + i] = first;
@@ -382,11 +386,10 @@ void Builder::store_splits(const Chunk& chunk) {
     first += found.n_splits[i];
   }
   for (std::size_t i = 0; i < found.tests.size(); ++i) graph_.tests.set(chunk.first_split + i, found.tests[i]);
+  for (const Sight& sight : found.sights) found.child(sight) = batch_->number(found.child(sight));
   const auto children = graph_.children_from(chunk.first_split);
   for (const std::size_t side : {0, 1})
     std::copy(found.children[side].begin(), found.children[side].end(), children[side]);
-  chunk.for_each_sight(
-      [&](std::size_t, const Sight& sight) { children[sight.child % 2][sight.child / 2] = sight.slot->id(); });
 }
 
 }  // namespace

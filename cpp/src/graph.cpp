@@ -48,13 +48,15 @@ std::vector<BoxId> Graph::first_of_sizes() const {
 void Graph::sort_by_size(const Numbering& numbering, Workers& workers) {
   std::vector<BoxId> next = first_of_sizes();
   const Numbering::Ids ids = numbering.ids(next);
-  Array<BoxId> old_place(n_boxes());
+  Array<BoxId> old_place;
+  old_place.resize(n_boxes());
   for (std::size_t box = 0; box < n_boxes(); ++box) {
     old_place[next[n_cells[box]]++] = static_cast<BoxId>(box);
     if (box % kGrain == 0) workers.watch();
   }
   const auto reorder = [&](auto& array, std::size_t width) {
-    std::remove_reference_t<decltype(array)> moved(array.size());
+    std::remove_reference_t<decltype(array)> moved;
+    moved.resize(array.size());
     workers.run_ranges(0, n_boxes(), kGrain, [&](std::size_t begin, std::size_t end, std::size_t) {
       for (std::size_t box = begin; box < end; ++box) {
         std::copy_n(array.data() + old_place[box] * width, width, moved.data() + box * width);

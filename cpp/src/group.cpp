@@ -291,7 +291,7 @@ Groups group_rows(const Code* codes, std::size_t n_rows, std::size_t n_features,
   if (n_rows >= std::numeric_limits<Group>::max()) throw std::length_error("more rows than 32 bits can number");
   const std::vector<Key> n_codes = count_codes(codes, n_rows, n_features, workers);
   Groups groups;
-  groups.group_of.resize(n_rows);
+  groups.group_of = Array<Group>(n_rows);
   groups.group_of.expect_filling();
   for (std::size_t feature = 0; feature < n_features;) {
     const Group* before = feature == 0 ? nullptr : groups.group_of.data();

@@ -36,7 +36,7 @@ void* allocate_small(std::size_t n_bytes) {
   const std::size_t rounded = round_up(n_bytes, kCacheLine);
   void* memory = std::aligned_alloc(kCacheLine, rounded);
   if (memory == nullptr) throw std::bad_alloc();
-  return std::memset(memory, 0, rounded);
+  return memory;
 }
 
 #if defined(__linux__)
@@ -108,16 +108,15 @@ class KeptMemory {
     return true;
   }
 
-  // What is large and grows in small steps gets the largest, since it will need it; all else what fits.
+  // What grows in small steps gets the largest, since it will need it; all else what fits.
   Memory take(std::size_t n_bytes, bool grows_in_steps) noexcept {
     if (!is_on() || n_bytes < kLargePage) return {};
     const std::lock_guard lock(mutex_);
-    const bool is_largest_best = grows_in_steps && is_large(n_bytes);
-    const std::size_t most = is_largest_best ? std::numeric_limits<std::size_t>::max() : 2 * n_bytes;
+    const std::size_t most = grows_in_steps ? std::numeric_limits<std::size_t>::max() : 2 * n_bytes;
     Memory* best = nullptr;
     for (Memory& memory : std::span(kept_.data(), n_kept_)) {
       if (memory.n_bytes < n_bytes || memory.n_bytes > most) continue;
-      if (best == nullptr || (memory.n_bytes > best->n_bytes) == is_largest_best) best = &memory;
+      if (best == nullptr || (memory.n_bytes > best->n_bytes) == grows_in_steps) best = &memory;
     }
     return best == nullptr ? Memory{} : std::exchange(*best, kept_[--n_kept_]);
   }
@@ -131,25 +130,35 @@ class KeptMemory {
 
 KeptMemory kept_memory;
 
+// Of the heap, or kept; null if it has to be mapped.
+Memory used_before(std::size_t n_bytes) {
+  if (is_mapped(n_bytes)) return kept_memory.take(n_bytes, false);
+  return {allocate_small(n_bytes), n_bytes};
+}
+
+Memory allocate(std::size_t n_bytes) {
+  const Memory memory = used_before(n_bytes);
+  return memory.data != nullptr ? memory : Memory{map(n_bytes), n_bytes};
+}
+
 }  // namespace
 
 Memory allocate_zeroed(std::size_t n_bytes) {
-  if (!is_mapped(n_bytes)) return {allocate_small(n_bytes), n_bytes};
-  const Memory kept = kept_memory.take(n_bytes, false);
-  if (kept.data == nullptr) return {map(n_bytes), n_bytes};
-  std::memset(kept.data, 0, kept.n_bytes);
-  return kept;
+  const Memory memory = used_before(n_bytes);
+  if (memory.data == nullptr) return {map(n_bytes), n_bytes};
+  std::memset(memory.data, 0, memory.n_bytes);
+  return memory;
 }
 
 Memory reallocate(Memory memory, std::size_t n_used, std::size_t n_bytes) {
-  if (memory.data == nullptr) return allocate_zeroed(n_bytes);
+  if (memory.data == nullptr) return allocate(n_bytes);
   const bool is_growing = n_bytes > memory.n_bytes;
   if (!is_growing && kept_memory.is_on()) return memory;
   Memory moved = is_growing ? kept_memory.take(n_bytes, n_bytes / 4 * 3 < n_used) : Memory{};
   if (moved.data == nullptr && is_mapped(memory.n_bytes) && is_mapped(n_bytes)) {
     return {remap(memory.data, memory.n_bytes, n_bytes), n_bytes};
   }
-  if (moved.data == nullptr) moved = allocate_zeroed(n_bytes);
+  if (moved.data == nullptr) moved = allocate(n_bytes);
   std::memcpy(moved.data, memory.data, std::min(n_used, n_bytes));
   release(memory);
   return moved;

@@ -19,8 +19,8 @@ std::size_t TableShard::n_buckets_for(std::size_t n_more) const {
   return std::max(n_used_ / (TableBucket::kSlots / 2), (n_used_ + n_more) / TableBucket::kSlots) + 1;
 }
 
-void TableShard::reserve(std::size_t n_more) {
-  if (!has_room(n_more)) grow(std::max(n_buckets_for(n_more), buckets_.size() + buckets_.size() / 2));
+void TableShard::grow_for(std::size_t n_more) {
+  grow(std::max(n_buckets_for(n_more), buckets_.size() + buckets_.size() / 2));
 }
 
 // Homes are in the order of the keys, so in a longer table nearly all are behind the old place of their key: going from

@@ -12,7 +12,7 @@
 
 namespace bcart {
 
-// Like std::vector, but elements that an array grows by are anything (those of a new one are zero), growing moves no
+// Like std::vector, but elements that an array grows by are anything (those it is made with are zero), growing moves no
 // bytes where the system can help, and capacity that was never touched costs no memory.
 template <class T>
 class Array {
@@ -20,7 +20,9 @@ class Array {
 
  public:
   Array() = default;
-  explicit Array(std::size_t size) { resize(size); }
+  explicit Array(std::size_t size) : size_(size) {
+    if (size > 0) take(allocate_zeroed(bytes_of(size)));
+  }
   Array(Array&& other) noexcept { swap(other); }
   Array& operator=(Array&& other) noexcept {
     swap(other);
@@ -37,10 +39,13 @@ class Array {
   const T* end() const { return data_ + size_; }
 
   void resize(std::size_t size) {
-    if (size > capacity_) reserve(std::max(size, size_ + size_ / 4));
+    if (size > capacity_) move_to(std::max(size, size_ + size_ / 4));
     size_ = size;
   }
-  void shrink_to_fit() { reserve(size_); }
+  void reserve(std::size_t size) {
+    if (size > capacity_) move_to(size);
+  }
+  void shrink_to_fit() { move_to(size_); }
   void expect_filling() { bcart::expect_filling(memory()); }
 
  private:
@@ -49,11 +54,14 @@ class Array {
     std::swap(size_, other.size_);
     std::swap(capacity_, other.capacity_);
   }
-  void reserve(std::size_t capacity) {
-    if (capacity > std::numeric_limits<std::size_t>::max() / sizeof(T)) throw std::bad_alloc();
-    const Memory moved = reallocate(memory(), size_ * sizeof(T), capacity * sizeof(T));
-    data_ = static_cast<T*>(moved.data);
-    capacity_ = moved.n_bytes / sizeof(T);
+  static std::size_t bytes_of(std::size_t size) {
+    if (size > std::numeric_limits<std::size_t>::max() / sizeof(T)) throw std::bad_alloc();
+    return size * sizeof(T);
+  }
+  void move_to(std::size_t capacity) { take(reallocate(memory(), size_ * sizeof(T), bytes_of(capacity))); }
+  void take(const Memory& memory) {
+    data_ = static_cast<T*>(memory.data);
+    capacity_ = memory.n_bytes / sizeof(T);
   }
   Memory memory() const { return {data_, capacity_ * sizeof(T)}; }
 

@@ -27,6 +27,12 @@ struct FrontierBlock {
   Array<std::size_t> ends;  // in cells
   Array<Cell> cells;
 
+  // Makes room for what is likely to come, after another block.
+  void reserve_for(const FrontierBlock& before) {
+    ends.reserve(before.ends.size() + before.ends.size() / 8);
+    cells.reserve(before.cells.size() + before.cells.size() / 8);
+  }
+
   std::size_t n_boxes() const { return ends.size(); }
   std::size_t begin(std::size_t box) const { return box == 0 ? 0 : ends[box - 1]; }
   std::span<const Cell> box(std::size_t i) const { return {cells.data() + begin(i), ends[i] - begin(i)}; }
@@ -46,18 +52,20 @@ struct Sight {
 struct NewBox {
   std::uint32_t sight;
   std::uint32_t n_cells;
-  BoxId number = 0;  // for the builder to say
+  BoxId claim;
 };
 
 // What a worker finds out about a few boxes. Children are counted in pairs: left, right.
 struct alignas(kCacheLine) Findings {
-  std::vector<std::uint32_t> n_splits;  // of each box
-  Array<std::uint32_t> tests;           // the number of each split's, as the next
-  std::array<Array<BoxId>, 2> children;
-  std::vector<Sight> sights;  // in the order of the children
+  std::vector<std::uint32_t> n_splits;   // of each box
+  Array<std::uint32_t> tests;            // the number of each split's, as the next
+  std::array<Array<BoxId>, 2> children;  // ids, or claims: once the new boxes are listed, those that they are known by
+  std::vector<Sight> sights;             // in the order of the children
   std::vector<NewBox> new_boxes;
   std::array<std::size_t, kShards> n_new{};  // boxes of each shard
   std::size_t n_new_cells = 0;
+
+  BoxId& child(const Sight& sight) { return children[sight.child % 2][sight.child / 2]; }
 };
 
 // A few boxes of one block.
@@ -68,6 +76,7 @@ struct Chunk {
   BoxId first_claim = 0;  // of the first child
   std::size_t worker = 0;
   Findings* found = nullptr;  // the worker's
+  bool is_taken = false;      // by some worker, for the step that is run
 
   // Where it goes, for the builder to say.
   std::size_t first_id = 0;        // of the chunk's first box
@@ -129,7 +138,11 @@ class Batch {
 
   std::span<Chunk> chunks() { return chunks_; }
 
-  // Each chunk goes to the worker that has found its splits, and has them in its cache.
+  // The number of a box that was first seen in this batch, for the builder to say.
+  BoxId& number(BoxId claim) { return numbers_[claim - kClaim]; }
+
+  // Each chunk goes to the worker that has found its splits, and has them in its cache, unless another has nothing left
+  // to do.
   void for_each_chunk(const std::function<void(const Chunk&, std::size_t worker)>& task);
 
  private:
@@ -173,6 +186,7 @@ class Batch {
   std::size_t n_known_ = 0;  // boxes in the table
   std::vector<Chunk> chunks_;
   std::size_t max_children_ = 0;  // of the batch
+  Array<BoxId> numbers_;          // of its claims
 };
 
 }  // namespace bcart

@@ -91,7 +91,7 @@ class alignas(kCacheLine) TableShard {
 
   // For one worker, while no other uses the shard: makes room for so many more boxes; or for as many as are there.
   bool has_room(std::size_t n_more) const { return n_buckets_for(n_more) <= buckets_.size(); }
-  void reserve(std::size_t n_more);
+  void grow_for(std::size_t n_more);
   void double_size() { grow(2 * buckets_.size()); }
 
   // Tells how many slots were taken: workers do not count them, since all would write to one place.
