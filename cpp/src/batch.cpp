@@ -68,18 +68,8 @@ void Batch::find_children() {
   }
 }
 
-void Batch::for_each_chunk(const std::function<void(const Chunk&, std::size_t)>& task) {
-  for (Chunk& chunk : chunks_) chunk.is_taken = false;
-  const auto go_on = [&](std::size_t worker) {
-    for (const bool is_own : {true, false}) {
-      for (Chunk& chunk : chunks_) {
-        if ((chunk.worker == worker) != is_own || std::atomic_ref(chunk.is_taken).exchange(true)) continue;
-        task(chunk, worker);
-        workers_.checkpoint(worker);
-      }
-    }
-  };
-  chunks_.size() == 1 ? go_on(0) : workers_.run_each(go_on);
+void Batch::for_each_chunk(const std::function<void(Chunk&, std::size_t)>& task) {
+  workers_.run(chunks_.size(), [&](std::size_t i, std::size_t worker) { task(chunks_[i], worker); });
 }
 
 // The shards of one size class fill at the same pace: they grow together, so that every worker has one to move.
@@ -97,7 +87,7 @@ void Batch::make_room() {
 // If a shard was full, it has grown, and all has to be done again; claims that were made are met again as they are.
 bool Batch::try_to_explore() {
   for (Tools& tools : tools_) tools.n_chunks = 0;
-  workers_.run(chunks_.size(), [&](std::size_t i, std::size_t worker) { explore(chunks_[i], worker); });
+  for_each_chunk([&](Chunk& chunk, std::size_t worker) { explore(chunk, worker); });
   std::array<bool, kShards> is_full{};
   for (Tools& tools : tools_) {
     for (const std::uint32_t shard : tools.full_shards) is_full[shard] = true;
@@ -115,7 +105,6 @@ void Batch::explore(Chunk& chunk, std::size_t worker) {
   Tools& tools = tools_[worker];
   if (!tools.finder) tools.finder.emplace(rules_);
   if (tools.n_chunks == tools.findings.size()) tools.findings.emplace_back();
-  chunk.worker = worker;
   chunk.found = &tools.findings[tools.n_chunks++];
   tools.splits.resize(0);
   tools.n_found = 0;

@@ -2,13 +2,12 @@
 
 #include <algorithm>
 #include <limits>
+#include <stdexcept>
 #include <utility>
 
 #if defined(__x86_64__)
 #include <immintrin.h>
 #endif
-
-#include "bcart/memory.hpp"
 
 namespace bcart {
 namespace {
@@ -46,8 +45,26 @@ bool spin_until(const Condition& condition) {
 
 }  // namespace
 
+void Share::set(std::size_t begin, std::size_t end) {
+  left_ = {static_cast<std::uint32_t>(begin), static_cast<std::uint32_t>(end)};
+}
+
+std::optional<std::size_t> Share::take_first() {
+  Range left = left_.load();
+  while (left.begin < left.end && !left_.compare_exchange_weak(left, {left.begin + 1, left.end})) {
+  }
+  return left.begin < left.end ? std::optional<std::size_t>(left.begin) : std::nullopt;
+}
+
+std::optional<std::size_t> Share::take_last() {
+  Range left = left_.load();
+  while (left.begin < left.end && !left_.compare_exchange_weak(left, {left.begin, left.end - 1})) {
+  }
+  return left.begin < left.end ? std::optional<std::size_t>(left.end - 1) : std::nullopt;
+}
+
 Workers::Workers(std::size_t n_workers, Monitor& monitor, Clock::time_point deadline)
-    : monitor_(monitor), deadline_(deadline), n_wanted_(n_workers) {
+    : monitor_(monitor), deadline_(deadline), shares_(std::max<std::size_t>(n_workers, 1)), n_wanted_(n_workers) {
   prepare_to_throw();
   while (n_workers > 1 && !can_map((n_workers - 1) * kThreadBytes)) n_workers /= 2;
   if (n_workers < 2) return;
@@ -68,7 +85,7 @@ void Workers::keep(std::size_t n_workers) {
   const std::size_t n_threads = std::max<std::size_t>(n_workers, 1) - 1;
   if (n_threads >= threads_.size()) return;
   n_wanted_ = n_threads + 1;
-  n_chunks_ = next_chunk_ = 0;
+  share_out(0);
   is_shared_ = true;
   n_busy_ = n_threads;
   wake_all();
@@ -114,8 +131,7 @@ void Workers::run_each(const std::function<void(std::size_t)>& task) {
 void Workers::start(std::size_t n_chunks, const Task& task, bool is_shared) {
   task_ = &task;
   is_shared_ = is_shared;
-  n_chunks_ = n_chunks;
-  next_chunk_ = 0;
+  share_out(n_chunks);
   has_failed_ = false;
   if (n_chunks > 1 && !threads_.empty()) {
     n_busy_ = threads_.size();
@@ -136,11 +152,25 @@ void Workers::run_ranges(std::size_t begin, std::size_t end, std::size_t grain,
   });
 }
 
+void Workers::share_out(std::size_t n_chunks) {
+  if (n_chunks > std::numeric_limits<std::uint32_t>::max())
+    throw std::length_error("more chunks than 32 bits can number");
+  for (std::size_t worker = 0; worker < size(); ++worker) {
+    shares_[worker].set(n_chunks * worker / size(), n_chunks * (worker + 1) / size());
+  }
+}
+
+std::optional<std::size_t> Workers::next_chunk(std::size_t worker) {
+  std::optional<std::size_t> chunk = shares_[worker].take_first();
+  for (std::size_t i = 1; !chunk && i < size(); ++i) chunk = shares_[(worker + i) % size()].take_last();
+  return chunk;
+}
+
 void Workers::take_chunks(std::size_t worker) {
   try {
     if (!is_shared_) return (*task_)(worker, worker);
-    for (std::size_t chunk = next_chunk_++; chunk < n_chunks_; chunk = next_chunk_++) {
-      (*task_)(chunk, worker);
+    for (auto chunk = next_chunk(worker); chunk && !has_failed_; chunk = next_chunk(worker)) {
+      (*task_)(*chunk, worker);
       if (worker == 0) watch();
     }
   } catch (...) {
@@ -170,7 +200,6 @@ void Workers::fail(std::exception_ptr error) {
   const std::lock_guard lock(error_mutex_);
   if (!error_) error_ = std::move(error);
   has_failed_ = true;
-  next_chunk_ = n_chunks_;
 }
 
 void Workers::wait_for_others() {

@@ -73,10 +73,8 @@ struct Chunk {
   const FrontierBlock* block = nullptr;
   std::size_t first_box = 0;
   std::size_t last_box = 0;
-  BoxId first_claim = 0;  // of the first child
-  std::size_t worker = 0;
-  Findings* found = nullptr;  // the worker's
-  bool is_taken = false;      // by some worker, for the step that is run
+  BoxId first_claim = 0;      // of the first child
+  Findings* found = nullptr;  // a worker's
 
   // Where it goes, for the builder to say.
   std::size_t first_id = 0;        // of the chunk's first box
@@ -101,12 +99,12 @@ struct Chunk {
       visit(i, sights[i]);
     }
   }
-  // The same for boxes with their first sights.
+  // The same for boxes with their first sights, whose slots are to be written.
   template <class Visit>
   void for_each_new(const Visit& visit) const {
     const std::vector<NewBox>& boxes = found->new_boxes;
     for (std::size_t i = 0; i < boxes.size(); ++i) {
-      __builtin_prefetch(found->sights[boxes[std::min(i + kAhead, boxes.size() - 1)].sight].slot);
+      __builtin_prefetch(found->sights[boxes[std::min(i + kAhead, boxes.size() - 1)].sight].slot, 1);
       visit(boxes[i], found->sights[boxes[i].sight]);
     }
   }
@@ -141,9 +139,8 @@ class Batch {
   // The number of a box that was first seen in this batch, for the builder to say.
   BoxId& number(BoxId claim) { return numbers_[claim - kClaim]; }
 
-  // Each chunk goes to the worker that has found its splits, and has them in its cache, unless another has nothing left
-  // to do.
-  void for_each_chunk(const std::function<void(const Chunk&, std::size_t worker)>& task);
+  // Most chunks go to the worker that has found their splits, and has them in its cache.
+  void for_each_chunk(const std::function<void(Chunk&, std::size_t worker)>& task);
 
  private:
   // A child that is looked for.

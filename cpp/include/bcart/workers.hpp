@@ -9,8 +9,11 @@
 #include <functional>
 #include <limits>
 #include <mutex>
+#include <optional>
 #include <thread>
 #include <vector>
+
+#include "bcart/memory.hpp"
 
 namespace bcart {
 
@@ -28,6 +31,22 @@ class Monitor {
 
 struct DeadlinePassed : std::exception {
   const char* what() const noexcept override { return "the time limit has passed"; }
+};
+
+// The consecutive chunks that one worker begins with: it takes them from the front, and workers that have nothing left
+// to do from the back. So chunks beside each other, which may write to the same lines of memory, seldom meet.
+class alignas(kCacheLine) Share {
+ public:
+  void set(std::size_t begin, std::size_t end);
+  std::optional<std::size_t> take_first();
+  std::optional<std::size_t> take_last();
+
+ private:
+  struct Range {
+    std::uint32_t begin = 0;
+    std::uint32_t end = 0;
+  };
+  std::atomic<Range> left_;
 };
 
 class Workers {
@@ -73,6 +92,8 @@ class Workers {
   void start(std::size_t n_chunks, const Task& task, bool is_shared);
   void wake_all();
   void live(std::size_t worker);
+  void share_out(std::size_t n_chunks);
+  std::optional<std::size_t> next_chunk(std::size_t worker);
   void take_chunks(std::size_t worker);
   void fail(std::exception_ptr error);
   void wait_for_others();
@@ -81,9 +102,8 @@ class Workers {
   Clock::time_point deadline_;
   Clock::time_point last_poll_ = Clock::now();
   const Task* task_ = nullptr;
-  bool is_shared_ = true;  // whoever is free takes the next chunk; else each worker has one of its own
-  std::size_t n_chunks_ = 0;
-  std::atomic<std::size_t> next_chunk_{0};
+  bool is_shared_ = true;  // whoever is free takes chunks of others; else each worker has one of its own
+  std::vector<Share> shares_;
   std::atomic<std::uint32_t> generation_{0};
   std::atomic<std::size_t> n_ready_{0};  // threads that have begun to live
   std::atomic<std::size_t> n_busy_{0};
