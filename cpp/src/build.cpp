@@ -275,10 +275,8 @@ void Builder::finish() {
   batch_.reset();
   graph_.first_split.resize(graph_.n_boxes());
   graph_.n_splits_of.resize(graph_.n_boxes());
-  for (std::size_t box = n_expanded_; box < graph_.n_boxes(); ++box) {
-    graph_.first_split[box] = graph_.n_splits();
-    graph_.n_splits_of[box] = 0;
-  }
+  std::fill_n(graph_.first_split.data() + n_expanded_, graph_.n_boxes() - n_expanded_, graph_.n_splits());
+  std::fill_n(graph_.n_splits_of.data() + n_expanded_, graph_.n_boxes() - n_expanded_, 0);
   graph_.shrink_to_fit();
   graph_.sort_by_size(numbering_, workers_);
   if (graph_.ending == Ending::complete) graph_.max_depth = binding_depth();
@@ -387,9 +385,8 @@ void Builder::store_splits(const Chunk& chunk) {
   }
   for (std::size_t i = 0; i < found.tests.size(); ++i) graph_.tests.set(chunk.first_split + i, found.tests[i]);
   for (const Sight& sight : found.sights) found.child(sight) = batch_->number(found.child(sight));
-  const auto children = graph_.children_from(chunk.first_split);
-  for (const std::size_t side : {0, 1})
-    std::copy(found.children[side].begin(), found.children[side].end(), children[side]);
+  std::copy(found.children[0].begin(), found.children[0].end(), graph_.left.data() + chunk.first_split);
+  std::copy(found.children[1].begin(), found.children[1].end(), graph_.right.data() + chunk.first_split);
 }
 
 }  // namespace

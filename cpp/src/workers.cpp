@@ -85,8 +85,7 @@ void Workers::keep(std::size_t n_workers) {
   const std::size_t n_threads = std::max<std::size_t>(n_workers, 1) - 1;
   if (n_threads >= threads_.size()) return;
   n_wanted_ = n_threads + 1;
-  share_out(0);
-  is_shared_ = true;
+  share_out(0, 1);
   n_busy_ = n_threads;
   wake_all();
   for (; threads_.size() > n_threads; threads_.pop_back()) threads_.back().join();
@@ -110,30 +109,13 @@ void Workers::live(std::size_t worker) {
   }
 }
 
-void Workers::run(std::size_t n_chunks, const Task& task) { start(n_chunks, task, true); }
+void Workers::run(std::size_t n_chunks, const Task& task) { run_few(size(), n_chunks, task); }
 
 void Workers::run_few(std::size_t n_at_once, std::size_t n_chunks, const Task& task) {
-  if (n_at_once >= size()) return run(n_chunks, task);
-  std::atomic<std::size_t> next = 0;
-  run_each([&](std::size_t worker) {
-    if (worker >= std::max<std::size_t>(n_at_once, 1)) return;
-    for (std::size_t chunk = next++; chunk < n_chunks; chunk = next++) {
-      task(chunk, worker);
-      checkpoint(worker);
-    }
-  });
-}
-
-void Workers::run_each(const std::function<void(std::size_t)>& task) {
-  start(size(), [&](std::size_t, std::size_t worker) { task(worker); }, false);
-}
-
-void Workers::start(std::size_t n_chunks, const Task& task, bool is_shared) {
   task_ = &task;
-  is_shared_ = is_shared;
-  share_out(n_chunks);
+  share_out(n_chunks, std::clamp<std::size_t>(n_at_once, 1, size()));
   has_failed_ = false;
-  if (n_chunks > 1 && !threads_.empty()) {
+  if (n_chunks > 1 && n_at_once_ > 1) {
     n_busy_ = threads_.size();
     wake_all();
   }
@@ -152,23 +134,24 @@ void Workers::run_ranges(std::size_t begin, std::size_t end, std::size_t grain,
   });
 }
 
-void Workers::share_out(std::size_t n_chunks) {
+void Workers::share_out(std::size_t n_chunks, std::size_t n_at_once) {
   if (n_chunks > std::numeric_limits<std::uint32_t>::max())
     throw std::length_error("more chunks than 32 bits can number");
-  for (std::size_t worker = 0; worker < size(); ++worker) {
-    shares_[worker].set(n_chunks * worker / size(), n_chunks * (worker + 1) / size());
+  n_at_once_ = n_at_once;
+  for (std::size_t worker = 0; worker < n_at_once; ++worker) {
+    shares_[worker].set(n_chunks * worker / n_at_once, n_chunks * (worker + 1) / n_at_once);
   }
 }
 
 std::optional<std::size_t> Workers::next_chunk(std::size_t worker) {
+  if (worker >= n_at_once_) return std::nullopt;
   std::optional<std::size_t> chunk = shares_[worker].take_first();
-  for (std::size_t i = 1; !chunk && i < size(); ++i) chunk = shares_[(worker + i) % size()].take_last();
+  for (std::size_t i = 1; !chunk && i < n_at_once_; ++i) chunk = shares_[(worker + i) % n_at_once_].take_last();
   return chunk;
 }
 
 void Workers::take_chunks(std::size_t worker) {
   try {
-    if (!is_shared_) return (*task_)(worker, worker);
     for (auto chunk = next_chunk(worker); chunk && !has_failed_; chunk = next_chunk(worker)) {
       (*task_)(*chunk, worker);
       if (worker == 0) watch();

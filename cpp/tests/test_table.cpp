@@ -102,7 +102,7 @@ TEST(workers_that_claim_the_same_keys_agree_on_slots_and_on_the_lowest_claim) {
     TableShard table;
     table.grow_for(keys.size());
     std::vector<std::vector<TableSlot*>> slots(kWorkers, std::vector<TableSlot*>(keys.size()));
-    workers.run_each([&](std::size_t worker) {
+    workers.run(kWorkers, [&](std::size_t worker, std::size_t) {
       std::mt19937_64 own(worker / 2);  // two and two in the same order
       std::vector<std::size_t> order(keys.size());
       std::iota(order.begin(), order.end(), std::size_t{0});

@@ -87,46 +87,53 @@ TEST(workers_that_are_kept_do_all_the_work) {
         ++n_runs;
         if (worker >= n_expected) is_right_worker = false;
       });
-      workers.run_each([&](std::size_t) { ++n_runs; });
     }
-    CHECK_EQUAL(n_runs.load(), 50 * (40 + static_cast<int>(n_expected)));
+    CHECK_EQUAL(n_runs.load(), 50 * 40);
     CHECK(is_right_worker);
   }
 }
 
-TEST(each_worker_runs_once_on_a_thread_of_its_own) {
-  for (const std::size_t n_workers : {1, 2, 5}) {
+TEST(a_share_is_taken_from_both_ends_and_each_chunk_once) {
+  Share share;
+  CHECK(!share.take_first());
+  CHECK(!share.take_last());
+  share.set(3, 7);
+  CHECK_EQUAL(*share.take_first(), std::size_t{3});
+  CHECK_EQUAL(*share.take_last(), std::size_t{6});
+  CHECK_EQUAL(*share.take_last(), std::size_t{5});
+  CHECK_EQUAL(*share.take_first(), std::size_t{4});
+  CHECK(!share.take_first());
+  CHECK(!share.take_last());
+}
+
+TEST(a_worker_begins_with_chunks_beside_each_other) {
+  for (const std::size_t n_workers : {1, 2, 3}) {
     Monitor monitor;
     Workers workers(n_workers, monitor);
-    std::vector<std::thread::id> threads(n_workers);
-    std::vector<std::atomic<int>> n_runs(n_workers);
-    for (int round = 1; round <= 500; ++round) {
-      std::atomic<bool> is_same_thread = true;
-      workers.run_each([&](std::size_t worker) {
-        ++n_runs[worker];
-        if (round > 1 && threads[worker] != std::this_thread::get_id()) is_same_thread = false;
-        threads[worker] = std::this_thread::get_id();
-      });
-      CHECK(is_same_thread);
-      for (const std::atomic<int>& n : n_runs) CHECK_EQUAL(n.load(), round);
-      workers.run(7, [](std::size_t, std::size_t) {});  // shared work in between changes nothing
-    }
-    CHECK(threads[0] == std::this_thread::get_id());
+    std::vector<std::size_t> first(n_workers);
+    std::atomic<std::size_t> n_begun = 0;
+    workers.run(12, [&](std::size_t chunk, std::size_t worker) {
+      if (n_begun.load() == n_workers) return;
+      first[worker] = chunk;
+      for (++n_begun; n_begun < n_workers;) std::this_thread::yield();  // so each takes one
+    });
+    for (std::size_t worker = 0; worker < n_workers; ++worker) CHECK_EQUAL(first[worker], 12 * worker / n_workers);
   }
 }
 
-TEST(what_one_worker_throws_ends_the_run_of_each) {
+TEST(others_take_the_chunks_of_a_worker_that_is_late) {
   Monitor monitor;
-  Workers workers(3, monitor);
-  for (const std::size_t culprit : {0, 1, 2}) {
-    try {
-      workers.run_each([&](std::size_t worker) {
-        if (worker == culprit) throw std::runtime_error("enough");
-      });
-      CHECK(false);
-    } catch (const std::runtime_error& error) {
-      CHECK(std::string(error.what()) == "enough");
-    }
+  Workers workers(2, monitor);
+  for (const std::size_t late : {0, 50}) {
+    std::atomic<int> n_done = 0;
+    std::atomic<bool> is_all_done = false;
+    const auto end = Clock::now() + std::chrono::seconds(20);
+    workers.run(100, [&](std::size_t chunk, std::size_t) {
+      if (chunk != late) ++n_done;
+      while (chunk == late && n_done < 99 && Clock::now() < end) std::this_thread::yield();
+      if (chunk == late) is_all_done = n_done == 99;
+    });
+    CHECK(is_all_done);
   }
 }
 

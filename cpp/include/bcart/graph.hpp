@@ -2,7 +2,6 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -83,7 +82,6 @@ struct Graph {
   std::size_t n_boxes() const { return n_cells.size(); }
   std::size_t n_splits() const { return left.size(); }
   std::size_t n_bytes() const;
-  std::array<BoxId*, 2> children_from(std::size_t split) { return {left.data() + split, right.data() + split}; }
   std::size_t last_split(std::size_t box) const { return first_split[box] + n_splits_of[box]; }
   // Where boxes have no listed split any more.
   std::optional<std::size_t> last_depth() const { return n_folded > 0 ? *max_depth - n_folded : max_depth; }

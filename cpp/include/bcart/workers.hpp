@@ -71,9 +71,6 @@ class Workers {
   // by a thread stays with its heap.
   void run_few(std::size_t n_at_once, std::size_t n_chunks, const Task& task);
 
-  // Calls task(worker) once on each worker, for work that goes on with what the worker has done before.
-  void run_each(const std::function<void(std::size_t worker)>& task);
-
   // Calls task(begin, end, worker) for consecutive ranges of [begin, end), in parallel if that is worth it.
   void run_ranges(std::size_t begin, std::size_t end, std::size_t grain,
                   const std::function<void(std::size_t, std::size_t, std::size_t)>& task,
@@ -89,10 +86,9 @@ class Workers {
   void lift_deadline() { deadline_ = Clock::time_point::max(); }
 
  private:
-  void start(std::size_t n_chunks, const Task& task, bool is_shared);
   void wake_all();
   void live(std::size_t worker);
-  void share_out(std::size_t n_chunks);
+  void share_out(std::size_t n_chunks, std::size_t n_at_once);
   std::optional<std::size_t> next_chunk(std::size_t worker);
   void take_chunks(std::size_t worker);
   void fail(std::exception_ptr error);
@@ -102,8 +98,8 @@ class Workers {
   Clock::time_point deadline_;
   Clock::time_point last_poll_ = Clock::now();
   const Task* task_ = nullptr;
-  bool is_shared_ = true;  // whoever is free takes chunks of others; else each worker has one of its own
-  std::vector<Share> shares_;
+  std::vector<Share> shares_;  // of each worker
+  std::size_t n_at_once_ = 0;  // workers that take chunks
   std::atomic<std::uint32_t> generation_{0};
   std::atomic<std::size_t> n_ready_{0};  // threads that have begun to live
   std::atomic<std::size_t> n_busy_{0};
