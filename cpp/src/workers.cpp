@@ -64,9 +64,10 @@ std::optional<std::size_t> Share::take_last() {
 }
 
 Workers::Workers(std::size_t n_workers, Monitor& monitor, Clock::time_point deadline)
-    : monitor_(monitor), deadline_(deadline), shares_(std::max<std::size_t>(n_workers, 1)), n_wanted_(n_workers) {
+    : monitor_(monitor), deadline_(deadline), n_wanted_(n_workers) {
   prepare_to_throw();
   while (n_workers > 1 && !can_map((n_workers - 1) * kThreadBytes)) n_workers /= 2;
+  shares_ = std::vector<Share>(std::max<std::size_t>(n_workers, 1));
   if (n_workers < 2) return;
   threads_.reserve(n_workers - 1);
   try {
