@@ -11,6 +11,7 @@ import numpy as np
 
 from bcart.errors import InvalidModelError
 from bcart.export.nodes import Question, fold, leaves_of, question_of
+from bcart.limits import within_memory
 from bcart.parse import FloatArray
 from bcart.tree import Tree
 
@@ -25,6 +26,7 @@ _KEYWORDS = re.compile(
 )
 
 
+@within_memory()
 def write_c(tree: Tree, name: str = "predict", dtype: Precision = "double") -> str:
     """Return a C file with a function for the class or the expected target, and one for the class probabilities."""
     if not isinstance(name, str) or not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name) or _KEYWORDS.fullmatch(name):

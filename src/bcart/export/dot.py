@@ -8,6 +8,7 @@ import numpy as np
 
 from bcart.colours import colour_of, lighter
 from bcart.export.wording import Wording
+from bcart.limits import within_memory
 from bcart.tree import Tree
 
 _HEAD = """\
@@ -19,6 +20,7 @@ digraph tree {
 _FAINTEST, _STRONGEST = 0.12, 0.85  # how much of its colour a leaf shows
 
 
+@within_memory()
 def write_dot(tree: Tree, level: float = 0.95) -> str:
     """Return a digraph: questions, yes to the left and no to the right, and leaves in the colours of their classes."""
     wording = Wording(tree, level)

@@ -9,7 +9,7 @@ import numpy as np
 
 from bcart.colours import colour_of
 from bcart.export.wording import Wording
-from bcart.limits import format_count
+from bcart.limits import format_count, within_memory
 from bcart.posterior import Posterior
 from bcart.tree import Tree
 
@@ -26,6 +26,7 @@ _WHISKER = "position:absolute;top:5px;height:2px;background:currentColor"
 _END = "position:absolute;top:3px;height:6px;width:2px;margin-left:-1px;background:currentColor"
 
 
+@within_memory()
 def write_html(tree: Tree, level: float = 0.95) -> str:
     """Return a table of the nodes of a tree: questions, predictions, bars with credible intervals of a level, rows."""
     wording = Wording(tree, level)
@@ -39,6 +40,7 @@ def write_html(tree: Tree, level: float = 0.95) -> str:
     )
 
 
+@within_memory()
 def write_posterior_html(posterior: Posterior) -> str:
     """Return a table of facts about a posterior, and its most probable tree where that is quick to find."""
     facts = "".join(

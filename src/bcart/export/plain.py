@@ -35,6 +35,7 @@ import numpy.typing as npt
 from bcart.errors import FormatError, InvalidModelError
 from bcart.export.nodes import fold, question_of
 from bcart.leaves import leaf_from_dict, leaf_to_dict
+from bcart.limits import within_memory
 from bcart.tables import Labels
 from bcart.tree import NO_CHILD, Tree
 
@@ -47,6 +48,7 @@ _ROUNDING = 1e-6  # by which the log of a probability may exceed that of 1
 _INFINITE = {"inf": math.inf, "-inf": -math.inf}
 
 
+@within_memory()
 def write_dict(tree: Tree) -> dict[str, Any]:
     """Return the record of a tree."""
     return {
@@ -63,6 +65,7 @@ def write_dict(tree: Tree) -> dict[str, Any]:
     }
 
 
+@within_memory()
 def write_json(tree: Tree, indent: int | None = None) -> str:
     """Return the record of a tree as JSON."""
     try:
@@ -71,6 +74,7 @@ def write_json(tree: Tree, indent: int | None = None) -> str:
         raise InvalidModelError(f"a tree of depth {tree.depth} is nested too deeply for JSON; use to_dict") from None
 
 
+@within_memory()
 def read_json(text: str | bytes) -> Tree:
     """Return the tree that was written as JSON; `FormatError` if it is not one."""
     try:
@@ -80,6 +84,7 @@ def read_json(text: str | bytes) -> Tree:
     return read_dict(record)
 
 
+@within_memory()
 def read_dict(record: Any) -> Tree:
     """Return the tree of a record; `FormatError` if it is not one."""
     if not isinstance(record, Mapping) or record.get("format") != FORMAT:

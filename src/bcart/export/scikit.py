@@ -12,12 +12,14 @@ from sklearn.tree._tree import Tree as NativeTree
 
 from bcart.errors import InvalidModelError
 from bcart.export.nodes import weights_of
+from bcart.limits import within_memory
 from bcart.parse import FloatArray, name_features
 from bcart.tree import Tree
 
 _LEAF = -2  # stands for the feature and the threshold of a leaf
 
 
+@within_memory()
 def build_sklearn(tree: Tree) -> Any:
     """Return a fitted DecisionTreeClassifier or DecisionTreeRegressor; the numbers of its nodes are the same."""
     _refuse_labels(tree)

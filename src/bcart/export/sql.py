@@ -10,9 +10,11 @@ import numpy as np
 from bcart.errors import InvalidModelError
 from bcart.export.nodes import Question, fold, label_of, question_of
 from bcart.export.plain import plain_label
+from bcart.limits import within_memory
 from bcart.tree import Tree
 
 
+@within_memory()
 def write_sql(tree: Tree, probability_of: Any = None) -> str:
     """Return an expression for the most probable class or the expected target, or for the probability of a class."""
     answer = _prediction(tree) if probability_of is None else _probability(tree, probability_of)

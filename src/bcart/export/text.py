@@ -9,12 +9,14 @@ import numpy as np
 from bcart.export.nodes import question_of
 from bcart.export.ranges import OR_MISSING, Range
 from bcart.export.wording import Wording
+from bcart.limits import within_memory
 from bcart.tree import Tree
 
 _MOST_CLASSES = 5  # that a rule names
 _ABOUT_MISSING = "If a value is missing and no rule says so, take the side that had more rows."
 
 
+@within_memory()
 def write_text(tree: Tree, level: float = 0.95) -> str:
     """Return a line for each leaf: conditions, prediction, credible interval, number of rows."""
     wording = Wording(tree, level)
