@@ -47,10 +47,9 @@ FUZZ := tests/fuzz --seconds $(FUZZ_SECONDS) $(if $(FUZZ_SEED),--seed $(FUZZ_SEE
 fuzz: $(VENV)/.installed
 	$(BIN)/python $(FUZZ)
 
-# The C++ tests, then the Python tests that go through all of the core, and the fuzz target, with a core built the same
-# way. To end its workers, joblib's loky runs pgrep, which hangs with a sanitizer loaded; and there is no sanitizer
-# without address space.
-SANITIZED_TESTS := tests/property tests/storage $(addprefix tests/test_,$(addsuffix .py,cells cost fold graph grid hard_edges parallel))
+# The C++ tests, then the Python tests and the fuzz target with a core built the same way. Left out are processes whose
+# memory and seconds are measured, which are the sanitizer's, and what starts programs without it. To end its workers,
+# joblib's loky runs pgrep, which hangs with a sanitizer loaded; and there is no sanitizer without address space.
 SANITIZED := LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libstdc++.so)" \
   ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 $(BIN)/python cpp/tests/run_sanitized.py build/sanitized
 sanitize: $(VENV)/.installed
@@ -60,7 +59,7 @@ sanitize: $(VENV)/.installed
 	$(BIN)/ctest --test-dir build/sanitize --output-on-failure
 	$(PIP_INSTALL) --no-build-isolation --no-deps --upgrade --target build/sanitized -C build-dir=build/sanitize-core \
 	  -C cmake.define.BCART_SANITIZE=address,undefined .
-	$(SANITIZED) -m pytest $(SANITIZED_TESTS) -k "not loky and not threads_that_cannot_be_started"
+	$(SANITIZED) -m pytest tests --ignore tests/processes --ignore tests/cli --ignore tests/test_benchmarks.py -k "not loky and not threads_that_cannot_be_started"
 	$(SANITIZED) $(FUZZ)
 
 # The C++ tests with every access to shared memory watched.
