@@ -14,7 +14,6 @@ python -m benchmarks.second_thread [--cases xor-200 xor-500 ...] [--seconds 60]
 from __future__ import annotations
 
 import argparse
-import json
 import subprocess
 import sys
 import time
@@ -23,7 +22,7 @@ from collections.abc import Iterator
 from statistics import median
 from typing import NamedTuple
 
-from benchmarks.machine.__main__ import MACHINE_LIMIT
+from benchmarks.machine.__main__ import run_machine_limit
 from benchmarks.machine.cases import all_cases
 from benchmarks.readme import markdown
 
@@ -63,8 +62,6 @@ def main() -> None:
     if given.build:
         build_when_told(given.build[0], int(given.build[1]))
         return
-    if not MACHINE_LIMIT.exists():
-        raise SystemExit(f"{MACHINE_LIMIT} does not exist; `make bench` builds it")
     print(markdown([HEAD, *(line for case in given.cases for line in compare(case, given.seconds))]))
 
 
@@ -97,8 +94,7 @@ def measure(one: Builder, other: Builder, both: Builder) -> Round:
 
 def pass_ns() -> float:
     """Return the nanoseconds until a word that one processor writes is seen by the other."""
-    found = subprocess.run([MACHINE_LIMIT, "1", "1", "2"], check=True, capture_output=True, text=True)
-    return float(json.loads(found.stdout)["pass_ns"])
+    return run_machine_limit(1, 1, n_threads=2)["pass_ns"]
 
 
 def start(case: str, n_threads: int) -> Builder:

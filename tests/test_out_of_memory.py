@@ -12,7 +12,7 @@ import pytest
 from matplotlib.figure import Figure
 
 import bcart
-from bcart import cached, datasets, limits, plotting
+from bcart import cached, datasets, export, limits, plotting
 from bcart.overview import look_over
 
 PACKAGE = str(Path(bcart.__file__).parent)
@@ -235,3 +235,19 @@ def test_what_the_search_costs_is_not_told_without_memory():
             return bcart.BayesianTreeClassifier(max_memory="20kB", n_jobs=1).fit(X, Y).posterior_.max_depth
 
     check_every_line(lambda: None, fit)
+
+
+class TreeWithoutMemory:
+    """Whatever it is asked for, there is no memory."""
+
+    def __getattr__(self, name):
+        raise MemoryError
+
+
+WRITERS = [writer for name, writer in sorted(vars(export).items()) if name.startswith(("write_", "build_"))]
+
+
+@pytest.mark.parametrize("write", WRITERS, ids=lambda write: write.__name__)
+def test_writers_that_are_called_directly_raise_our_error(write):
+    with pytest.raises(bcart.MemoryBudgetError):
+        write(TreeWithoutMemory())

@@ -146,15 +146,20 @@ def wait_for(process: subprocess.Popen[bytes], deadline: float) -> tuple[int, in
 
 def machine_limit(facts: Row, n_threads: int) -> dict[str, float]:
     """Measure random reads from a table as large as that of the boxes, and reading bytes like the graph's in order."""
-    if not MACHINE_LIMIT.exists():
-        raise SystemExit(f"{MACHINE_LIMIT} does not exist; `make bench` builds it")
     n_bytes = int(facts["split_bytes"]) + int(facts["box_bytes"])
     table_size = int(facts["boxes"] * TABLE_BYTES_A_BOX / 1e6) + 1
-    sizes = [table_size, min(MOST_STREAMED, int(n_bytes / 1e6) + 1), n_threads]
-    found = subprocess.run([MACHINE_LIMIT, *map(str, sizes)], check=True, capture_output=True, text=True)
-    limit: dict[str, float] = json.loads(found.stdout)
+    limit = run_machine_limit(table_size, min(MOST_STREAMED, int(n_bytes / 1e6) + 1), n_threads)
     found_facts = {"read_ns": limit["read_ns"], "stream_gb": 64 / limit["stream_ns"]}
     return found_facts | ({"pass_ns": limit["pass_ns"]} if limit["pass_ns"] else {})
+
+
+def run_machine_limit(table_size: int, streamed: int, n_threads: int) -> dict[str, float]:
+    """Return what the machine can do with a table and bytes of so many megabytes."""
+    if not MACHINE_LIMIT.exists():
+        raise SystemExit(f"{MACHINE_LIMIT} does not exist; `make bench` builds it")
+    sizes = map(str, (table_size, streamed, n_threads))
+    found = subprocess.run([MACHINE_LIMIT, *sizes], check=True, capture_output=True, text=True)
+    return json.loads(found.stdout)  # type: ignore[no-any-return]
 
 
 def describe_load(rows: list[Row]) -> str:
