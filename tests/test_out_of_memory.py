@@ -12,11 +12,11 @@ import pytest
 from matplotlib.figure import Figure
 
 import bcart
-from bcart import cached, datasets, export, limits, plotting
+from bcart import cached, datasets, export, graph, memory, plotting
 from bcart.overview import look_over
 
 PACKAGE = str(Path(bcart.__file__).parent)
-AROUND = limits.__file__, cached.__file__  # what functions are called through: there is no work in it
+AROUND = memory.__file__, cached.__file__  # what functions are called through: there is no work in it
 
 
 @contextmanager
@@ -110,6 +110,7 @@ FITS = {
     "cost": lambda _: bcart.estimate_cost(X, Y, n_jobs=1).all_trees.n_boxes,
     "coins": lambda _: datasets.make_hidden_xor(3, 0).data.tolist(),
     "haberman": lambda _: datasets.load_haberman().data.tolist(),
+    "limits": lambda _: bcart.Limits("2GB", 1.5, 2).after(0.0) == bcart.Limits(2 * 10**9, 1.5, 2),
 }
 
 
@@ -224,8 +225,21 @@ def test_a_file_without_memory(classifier, tmp_path):
     assert list(tmp_path.iterdir()) == [path]
 
 
+@pytest.mark.filterwarnings("ignore:there is no memory for .* of boxes in a pickle:RuntimeWarning")
 def test_a_pickle_without_memory(classifier):
     check_every_line(lambda: classifier, lambda model: pickle.loads(pickle.dumps(model)).tree_)
+
+
+def test_a_pickle_without_room_for_boxes(classifier, monkeypatch):
+    """Its boxes are listed again, within our own functions."""
+
+    def no_room(self):
+        raise bcart.MemoryBudgetError
+
+    monkeypatch.setattr(graph.Room, "__post_init__", no_room)
+    with pytest.warns(RuntimeWarning, match="it holds the cells alone"):
+        pickled = pickle.dumps(classifier)
+    check_every_line(lambda: pickled, lambda stored: pickle.loads(stored).tree_)
 
 
 def test_what_the_search_costs_is_not_told_without_memory():

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from bcart.limits import within_memory
+from bcart.memory import within_memory
 from bcart.parse import FloatArray
 
 
@@ -63,6 +63,7 @@ class Uncertainty:
         return np.asarray(np.sqrt(self.between_trees + self.within_leaf + self.noise))
 
 
+@within_memory()
 @dataclass(frozen=True, eq=False)
 class Paths:
     """Random ways of rows through random trees, by `Posterior.sample_paths`.

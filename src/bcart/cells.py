@@ -12,7 +12,8 @@ import numpy.typing as npt
 from bcart import _core
 from bcart.errors import InvalidDataError
 from bcart.grid import CodeArray, Kind
-from bcart.limits import Limits, within_memory
+from bcart.limits import Limits
+from bcart.memory import within_memory
 from bcart.parse import MAX_WEIGHT, FloatArray, as_floats, as_weights, as_whole, present_rows
 
 _MOST_LABELS = 2**31

@@ -15,8 +15,9 @@ from bcart.cells import Cells
 from bcart.census import estimate_boxes, most_boxes
 from bcart.errors import InvalidDataError
 from bcart.grid import Binning, Grid
-from bcart.limits import DEFAULT_MAX_MEMORY, Limits, format_bytes, within_memory
+from bcart.limits import DEFAULT_MAX_MEMORY, Limits, format_bytes
 from bcart.listing import FOLDED_LEVELS, Family
+from bcart.memory import within_memory
 from bcart.parse import as_weights, present_rows
 from bcart.probes import Layers, Probe, probe_all_and_fewer
 from bcart.tables import Nominal, read_table
@@ -30,6 +31,7 @@ _BYTES_BESIDES = 52  # of each box, and a copy of its statistics with what comes
 _SECONDS_A_PAIR = 1e-7  # of splits in the fold
 
 
+@within_memory()
 @dataclass(frozen=True)
 class Cost:
     """What the trees up to a depth cost; a depth of None stands for all of them.

@@ -10,7 +10,7 @@ import numpy as np
 from bcart import _core
 from bcart.errors import InvalidModelError
 from bcart.graph import Graph
-from bcart.limits import within_memory
+from bcart.memory import within_memory
 from bcart.parse import FloatArray
 from bcart.priors import TreePrior
 from bcart.routing import Routing
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 MAX_NLTK_RULES = 100_000
 
 
+@within_memory()
 class Symbol(NamedTuple):
     """A non-terminal: a box that may still split, at a depth where that matters (else the depth is None).
 
@@ -37,6 +38,7 @@ class Symbol(NamedTuple):
         return f"N{self.box}" if self.depth is None else f"N{self.box}@{self.depth}"
 
 
+@within_memory()
 class Terminal(NamedTuple):
     """A box that has stopped: a leaf.
 
@@ -52,6 +54,7 @@ class Terminal(NamedTuple):
         return f"M{self.box}"
 
 
+@within_memory()
 class Rule(NamedTuple):
     """What a box may do: stop, or be split in two by a test, whose rows go left if the answer is yes.
 

@@ -18,13 +18,15 @@ from bcart.cells import Cells
 from bcart.cost import CostEstimate, predict_cost
 from bcart.errors import BcartError, DepthLimitedWarning, MemoryBudgetError, TimeBudgetError
 from bcart.grid import CodeArray
-from bcart.limits import Limits, format_bytes, within_memory
+from bcart.limits import Limits, format_bytes
 from bcart.listing import FOLDED_LEVELS, Family, Folding, core_kinds, list_boxes
+from bcart.memory import within_memory
 
 _NO_BOX = np.iinfo(np.uint32).max
 _SECONDS_TO_PREDICT = 5.0  # on a slow machine
 
 
+@within_memory()
 class Progress(NamedTuple):
     """How far a build is: `depth` is that of the layer whose `layer_size` boxes are being split.
 
@@ -197,10 +199,20 @@ class Graph:
 
     def __reduce__(self) -> tuple[Callable[..., Graph], tuple[Any, ...]]:
         core = self.core
+        try:
+            room = Room(2 * core.n_bytes + 4 * core.n_splits)  # a pickle grows by halves; its tests are widened
+        except MemoryBudgetError:
+            warnings.warn(
+                f"there is no memory for {format_bytes(core.n_bytes)} of boxes in a pickle: it holds the cells alone, "
+                "and boxes are listed again when it is loaded",
+                RuntimeWarning,
+                stacklevel=_stack_level(),
+            )
+            return _list_unpickled, (self.cells, self.family, self.limits, core.max_depth, core.is_folded)
         arrays = (core.first_split, core.n_splits_of, core.n_cells, core.statistics, core.tests, core.left, core.right)
         ending = core.max_depth, core.is_folded, core.ending.name
         state = (core.n_bins, self.cells.kinds, *map(np.asarray, arrays), *ending)
-        return _restore, (self.cells, self.family, self.limits, state)
+        return _restore, (room, self.cells, self.family, self.limits, state)
 
     def __repr__(self) -> str:
         depth = "all trees" if self.max_depth is None else f"trees up to depth {self.max_depth}"
@@ -208,7 +220,31 @@ class Graph:
 
 
 @within_memory()
-def _restore(cells: Cells, family: Family, limits: Limits, state: tuple[Any, ...]) -> Graph:
+@dataclass(frozen=True)
+class Room:
+    """So many bytes, which the system would have given when this was made.
+
+    In a pickle it stands before the arrays that need them, and is made anew when the pickle is loaded: where there is
+    no room, that ends with our error, before pickle itself asks for memory.
+    """
+
+    n_bytes: int
+
+    def __post_init__(self) -> None:
+        try:
+            np.empty(self.n_bytes, np.uint8)
+        except MemoryError:
+            raise MemoryBudgetError(
+                f"the system does not give the {format_bytes(self.n_bytes)} that it takes to load the boxes of a "
+                "pickled model; use a larger machine, or save_model, whose files list boxes again within max_memory"
+            ) from None
+
+    def __reduce__(self) -> tuple[type[Room], tuple[int]]:
+        return Room, (self.n_bytes,)
+
+
+@within_memory()
+def _restore(room: Room, cells: Cells, family: Family, limits: Limits, state: tuple[Any, ...]) -> Graph:
     n_bins, kinds, first_split, n_splits_of, n_cells, statistics, tests, left, right, max_depth, is_folded, ending = (
         state
     )
@@ -217,6 +253,31 @@ def _restore(cells: Cells, family: Family, limits: Limits, state: tuple[Any, ...
         max_depth, is_folded, getattr(_core.Ending, ending),
     )  # fmt: skip
     return Graph(cells, family, core, limits)
+
+
+@within_memory()
+def _list_unpickled(cells: Cells, family: Family, limits: Limits, max_depth: int | None, is_folded: bool) -> Graph:
+    untimed = replace(limits, time_limit=None)
+    graph = list_again(cells, replace(family, max_depth=max_depth), untimed, is_folded)
+    return replace(graph, family=family, limits=limits)
+
+
+def list_again(
+    cells: Cells,
+    family: Family,
+    limits: Limits,
+    is_folded: bool,
+    on_progress: Callable[[Progress], object] | None = None,
+) -> Graph:
+    """Return a graph that has been built before, whose depth the family has; an error if the limits end it above."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DepthLimitedWarning)  # an error instead
+        graph = build_graph(cells, family, limits, on_progress, "always" if is_folded else "never")
+    crossed, depth = crossed_limit(graph.core, limits), family.max_depth
+    if crossed is not None and graph.max_depth != depth:
+        trees = "all trees" if depth is None else f"the trees up to depth {depth}"
+        raise crossed.error(f"listing {trees} of the model takes {crossed.budget}; {crossed.remedy}")
+    return graph
 
 
 @within_memory()

@@ -11,7 +11,8 @@ import numpy.typing as npt
 
 from bcart import _core
 from bcart.errors import InvalidDataError, InvalidModelError
-from bcart.limits import Limits, within_memory
+from bcart.limits import Limits
+from bcart.memory import within_memory
 from bcart.parse import FloatArray, as_floats, as_weights, as_whole, name_features, present_rows
 from bcart.tables import UNSEEN, Labels, Nominal, Table, describe_labels, read_table, refuse_infinite
 

@@ -8,26 +8,21 @@ import re
 import sys
 import threading
 import time
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from functools import wraps
-from inspect import isgeneratorfunction
 from numbers import Integral
-from types import FunctionType
-from typing import Any, TypeVar
 
-from bcart.errors import InvalidModelError, MemoryBudgetError
+from bcart.errors import InvalidModelError
+from bcart.memory import within_memory
 from bcart.parse import as_number
 
 DEFAULT_MAX_MEMORY = "1GB"  # with two cores, about five seconds of listing boxes
-
-Guarded = TypeVar("Guarded", bound=Callable[..., Any])
 
 _MOST_THREADS = 1024
 _A_YEAR = 365.0 * 24 * 3600
 _UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12, "KIB": 2**10, "MIB": 2**20, "GIB": 2**30}
 
 
+@within_memory()
 @dataclass(frozen=True)
 class Limits:
     """Limits that hold.
@@ -130,75 +125,6 @@ def format_count(log_n: float) -> str:
     ('1,234', '10^43.4')
     """
     return f"{round(math.exp(log_n)):,}" if log_n < math.log(1e6) else f"10^{log_n / math.log(10):.1f}"
-
-
-class within_memory:  # noqa: N801
-    """Turn the MemoryError of numpy or of Python itself into ours: within a block, a function, or a class.
-
-    Of a class, all that can be asked for is guarded: its methods and properties, but for those whose names begin with
-    an underscore, which are called by the others.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> with within_memory():
-    ...     np.zeros(10**16)  # doctest: +ELLIPSIS
-    Traceback (most recent call last):
-    bcart.errors.MemoryBudgetError: the system has no more memory to give (Unable to allocate ...
-    """
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
-        if not isinstance(error, MemoryError) or isinstance(error, MemoryBudgetError):
-            return
-        said = f" ({error})" if str(error) else ""
-        raise MemoryBudgetError(
-            f"the system has no more memory to give{said}; use fewer features or rows, or ask for fewer rows at once"
-        ) from None
-
-    def __call__(self, guarded: Guarded) -> Guarded:
-        """Return a function or a class that does this itself."""
-        if not isinstance(guarded, type):
-            return _guarded(guarded)  # type: ignore[no-any-return]
-        for name, member in list(vars(guarded).items()):
-            if not name.startswith("_") or name.endswith("_"):
-                new = _guarded(member)
-                if new is not member:
-                    setattr(guarded, name, new)
-        return guarded
-
-
-def _guarded(member: Any) -> Any:
-    """Return a function, or what a class keeps it in, that raises our MemoryError; anything else as it is."""
-    if isinstance(member, (classmethod, staticmethod)):
-        return type(member)(_guarded(member.__func__))
-    if isinstance(member, property):
-        return property(_guarded(member.fget), member.fset, member.fdel)
-    if isinstance(member, FunctionType):
-        return _guarded_generator(member) if isgeneratorfunction(member) else _guarded_function(member)
-    if hasattr(member, "func") and hasattr(member, "attrname"):  # a cached property
-        member.func = _guarded(member.func)
-    return member
-
-
-def _guarded_function(function: FunctionType) -> Callable[..., Any]:
-    @wraps(function)
-    def call(*args: Any, **named: Any) -> Any:
-        with within_memory():
-            return function(*args, **named)
-
-    return call
-
-
-def _guarded_generator(function: FunctionType) -> Callable[..., Any]:
-    @wraps(function)
-    def generate(*args: Any, **named: Any) -> Any:
-        with within_memory():
-            yield from function(*args, **named)
-
-    return generate
 
 
 def _n_usable_cores() -> int:

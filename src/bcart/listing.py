@@ -11,7 +11,8 @@ from bcart import _core
 from bcart.cells import Cells
 from bcart.errors import InvalidModelError
 from bcart.grid import Kind
-from bcart.limits import Limits, within_memory
+from bcart.limits import Limits
+from bcart.memory import within_memory
 from bcart.parse import as_number, as_whole
 
 Folding = Literal["automatic", "never", "always"]

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from bcart.limits import within_memory
+from bcart.memory import within_memory
 from bcart.parse import RandomState
 from bcart.posterior import Posterior
 from bcart.tree import Tree

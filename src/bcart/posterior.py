@@ -18,7 +18,8 @@ from bcart.grammar import Grammar
 from bcart.graph import Graph
 from bcart.grid import Grid
 from bcart.leaves import DirichletLeaf, LeafModel
-from bcart.limits import Limits, format_count, within_memory
+from bcart.limits import Limits, format_count
+from bcart.memory import within_memory
 from bcart.parse import FloatArray, RandomState, as_seed, as_tail, as_whole, read_only
 from bcart.parts import check_parts
 from bcart.priors import LeafCountPrior, TreePrior

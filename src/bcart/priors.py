@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from bcart import _core
 from bcart.cached import cached_property
 from bcart.errors import InvalidModelError
-from bcart.limits import within_memory
+from bcart.memory import within_memory
 from bcart.parse import as_number
 
 MAX_LOG_PHI = 1e100  # sums over many leaves stay finite

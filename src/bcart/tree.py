@@ -12,7 +12,7 @@ import numpy.typing as npt
 from bcart.cached import cached_property
 from bcart.errors import InvalidModelError
 from bcart.leaves import LeafModel, central_interval
-from bcart.limits import within_memory
+from bcart.memory import within_memory
 from bcart.parse import FloatArray, as_tail, read_only
 from bcart.tables import Labels, as_numbers
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import bcart
+from bcart import memory
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 
@@ -46,20 +47,39 @@ def test_nothing_public_is_left_out_of_the_list():
     assert found == set(bcart.__all__)
 
 
+def functions_of(owner):
+    """The functions that a class has of its own, whatever it keeps them in; not those that only it calls."""
+    for name, value in vars(owner).items():
+        function = getattr(value, "__func__", getattr(value, "fget", getattr(value, "func", value)))
+        if inspect.isfunction(function) and (not name.startswith("_") or name.endswith("_")):
+            yield name, function
+
+
 def public_members():
     for name in bcart.__all__:
         owner = getattr(bcart, name)
         if not inspect.isclass(owner) or issubclass(owner, tuple):
             continue
-        for member, value in vars(owner).items():
-            function = getattr(value, "__func__", getattr(value, "fget", getattr(value, "func", value)))
-            if not member.startswith("_") and inspect.isfunction(function):
+        for member, function in functions_of(owner):
+            if not member.startswith("_"):
                 yield pytest.param(function, id=f"{name}.{member}")
 
 
 @pytest.mark.parametrize("function", list(public_members()))
 def test_every_public_method_says_what_it_does(function):
     assert function.__doc__
+
+
+def is_error(value):
+    return inspect.isclass(value) and issubclass(value, (BaseException, Warning))
+
+
+@pytest.mark.parametrize("name", [name for name in bcart.__all__ if not is_error(getattr(bcart, name))])
+def test_whatever_is_public_says_in_our_words_that_there_is_no_memory(name):
+    value = getattr(bcart, name)
+    functions = dict(functions_of(value)) if inspect.isclass(value) else {name: value}
+    assert functions
+    assert [name for name, function in functions.items() if function.__code__.co_filename != memory.__file__] == []
 
 
 def test_every_error_is_one_of_ours():

@@ -47,6 +47,48 @@ def test_a_phase_without_room_is_a_memory_budget_error(watch, phase):
     assert with_room is None
 
 
+TRAVELS = """
+    import tempfile
+    warnings.simplefilter("ignore", RuntimeWarning)
+    X, y = coins(1000)
+    model = classifier(max_depth=5, max_memory=500 * MB).fit(X, y)
+    expected, n_bytes = model.posterior_.log_evidence, model.posterior_.graph.n_bytes
+    whole = pickle.dumps(model)
+    with tempfile.TemporaryFile() as file:
+        file.write(whole)
+
+        def load():
+            file.seek(0)
+            return pickle.load(file)
+
+        made, loaded, sizes, same = [], [], [], []
+        for share in (0, 0.25, 0.5, 1, 1.5, 2, 3, 4):
+            limit_address_space(int(share * n_bytes) + MB)
+            made.append(outcome(lambda: sizes.append(len(pickle.dumps(model)))))
+            loaded.append(outcome(load))
+        resource.setrlimit(resource.RLIMIT_AS, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+        limit_address_space(MB)
+        small = pickle.dumps(model)
+        resource.setrlimit(resource.RLIMIT_AS, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+        same = [pickle.loads(stored).posterior_.log_evidence == expected for stored in (whole, small)]
+    tell(made=made, loaded=loaded, sizes=[size / n_bytes for size in sizes], same=same)
+"""
+
+
+def test_a_pickle_is_made_whatever_the_room(watch):
+    told = watch(TRAVELS).told
+    assert told["made"] == [None] * len(told["made"])
+    assert told["sizes"][0] < 0.1 < 1 < told["sizes"][-1]  # with little room for the cells alone
+    assert told["same"] == [True, True]
+
+
+def test_a_pickle_that_there_is_no_room_to_load_is_a_memory_budget_error(watch):
+    loaded = watch(TRAVELS).told["loaded"]
+    assert set(loaded) == {None, "MemoryBudgetError"}
+    assert loaded[0] == "MemoryBudgetError"
+    assert loaded[-1] is None
+
+
 OF_MANY_ROWS = {
     "leaves of a tree": "model.tree_.apply(many)",
     "predictions of a tree": "model.tree_.predict_proba(many)",

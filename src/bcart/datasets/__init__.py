@@ -16,7 +16,7 @@ from importlib import resources
 import numpy as np
 import numpy.typing as npt
 
-from bcart.limits import within_memory
+from bcart.memory import within_memory
 from bcart.parse import as_whole
 
 N_COINS_IN_LABEL = 4

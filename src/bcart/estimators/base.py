@@ -19,8 +19,9 @@ from bcart.estimators.progress import ProgressLine
 from bcart.graph import build_graph
 from bcart.grid import Grid
 from bcart.leaves import LeafModel
-from bcart.limits import Limits, within_memory
+from bcart.limits import Limits
 from bcart.listing import Family
+from bcart.memory import within_memory
 from bcart.parse import FloatArray, as_weights, present_rows
 from bcart.posterior import Posterior
 from bcart.priors import choose_prior

@@ -19,7 +19,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from bcart.errors import DepthLimitedWarning
 from bcart.estimators.classifier import BayesianTreeClassifier
 from bcart.estimators.regressor import BayesianTreeRegressor
-from bcart.limits import within_memory
+from bcart.memory import within_memory
 from bcart.parse import FloatArray
 from bcart.tables import as_rows
 

@@ -14,7 +14,8 @@ from bcart.cells import Cells
 from bcart.estimators.base import BayesianTree
 from bcart.grid import Binning
 from bcart.leaves import choose_leaf
-from bcart.limits import DEFAULT_MAX_MEMORY, within_memory
+from bcart.limits import DEFAULT_MAX_MEMORY
+from bcart.memory import within_memory
 from bcart.parse import FloatArray, as_floats
 from bcart.priors import TreePrior
 from bcart.tables import Nominal

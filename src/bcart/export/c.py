@@ -11,7 +11,7 @@ import numpy as np
 
 from bcart.errors import InvalidModelError
 from bcart.export.nodes import Question, fold, leaves_of, question_of
-from bcart.limits import within_memory
+from bcart.memory import within_memory
 from bcart.parse import FloatArray
 from bcart.tree import Tree
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from bcart.colours import colour_of, lighter
 from bcart.export.wording import Wording
-from bcart.limits import within_memory
+from bcart.memory import within_memory
 from bcart.tree import Tree
 
 _HEAD = """\

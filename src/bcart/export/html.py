@@ -9,7 +9,8 @@ import numpy as np
 
 from bcart.colours import colour_of
 from bcart.export.wording import Wording
-from bcart.limits import format_count, within_memory
+from bcart.limits import format_count
+from bcart.memory import within_memory
 from bcart.posterior import Posterior
 from bcart.tree import Tree
 

@@ -35,7 +35,7 @@ import numpy.typing as npt
 from bcart.errors import FormatError, InvalidModelError
 from bcart.export.nodes import fold, question_of
 from bcart.leaves import leaf_from_dict, leaf_to_dict
-from bcart.limits import within_memory
+from bcart.memory import within_memory
 from bcart.tables import Labels
 from bcart.tree import NO_CHILD, Tree
 

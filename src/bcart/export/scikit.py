@@ -12,7 +12,7 @@ from sklearn.tree._tree import Tree as NativeTree
 
 from bcart.errors import InvalidModelError
 from bcart.export.nodes import weights_of
-from bcart.limits import within_memory
+from bcart.memory import within_memory
 from bcart.parse import FloatArray, name_features
 from bcart.tree import Tree
 

@@ -10,7 +10,7 @@ import numpy as np
 from bcart.errors import InvalidModelError
 from bcart.export.nodes import Question, fold, label_of, question_of
 from bcart.export.plain import plain_label
-from bcart.limits import within_memory
+from bcart.memory import within_memory
 from bcart.tree import Tree
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from bcart.export.nodes import question_of
 from bcart.export.ranges import OR_MISSING, Range
 from bcart.export.wording import Wording
-from bcart.limits import within_memory
+from bcart.memory import within_memory
 from bcart.tree import Tree
 
 _MOST_CLASSES = 5  # that a rule names

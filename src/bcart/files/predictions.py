@@ -17,7 +17,7 @@ from bcart.files.features import Feature, features_of_model
 from bcart.files.source import Arrays, Source
 from bcart.files.sql import any_of, count_cuts, identifier, literal
 from bcart.leaves import central_interval
-from bcart.limits import within_memory
+from bcart.memory import within_memory
 from bcart.parse import FloatArray, as_tail
 from bcart.posterior import Posterior
 from bcart.tables import Labels, as_rows

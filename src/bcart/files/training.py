@@ -19,7 +19,8 @@ from bcart.files.sql import count_cuts, literal
 from bcart.files.targets import Target, Task, read_target
 from bcart.grid import MAX_BINS, Binning, Grid
 from bcart.leaves import LeafModel
-from bcart.limits import format_bytes, within_memory
+from bcart.limits import format_bytes
+from bcart.memory import within_memory
 from bcart.parse import FloatArray, as_whole
 
 

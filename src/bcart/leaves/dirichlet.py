@@ -11,7 +11,7 @@ from scipy.special import betainc, betaincinv
 
 from bcart.errors import InvalidDataError, InvalidModelError
 from bcart.leaves.model import LeafModel
-from bcart.limits import within_memory
+from bcart.memory import within_memory
 from bcart.parse import FloatArray
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from bcart import _core
 from bcart.cached import cached_property
 from bcart.errors import InvalidDataError, InvalidModelError
-from bcart.limits import within_memory
+from bcart.memory import within_memory
 from bcart.parse import FloatArray
 
 

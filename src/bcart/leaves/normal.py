@@ -9,7 +9,7 @@ from scipy.special import gammaln, stdtr, stdtrit
 
 from bcart.errors import InvalidDataError, InvalidModelError
 from bcart.leaves.model import LeafModel, Targets
-from bcart.limits import within_memory
+from bcart.memory import within_memory
 from bcart.parse import FloatArray, as_number
 
 _MAX_DISTANCE = 1e150

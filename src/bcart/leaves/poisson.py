@@ -9,7 +9,7 @@ from scipy.special import betainc, gammainc, gammaincinv, gammaln
 
 from bcart.errors import InvalidDataError, InvalidModelError
 from bcart.leaves.model import LeafModel
-from bcart.limits import within_memory
+from bcart.memory import within_memory
 from bcart.parse import FloatArray, as_number
 
 MAX_COUNT = 1e9  # whose distribution can be told from that of its neighbours

@@ -13,7 +13,7 @@ from scipy.special import ndtri
 
 from bcart.colours import colour_of, lighter
 from bcart.errors import InvalidDataError, InvalidModelError
-from bcart.limits import within_memory
+from bcart.memory import within_memory
 from bcart.parse import FloatArray, as_floats, as_tail, as_whole
 from bcart.plotting.colours import FAINT, LINE, MARKERS, QUIET
 from bcart.plotting.frame import add_legend, as_axes, make_axes, quieten

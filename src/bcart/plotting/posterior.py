@@ -10,7 +10,8 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
 from bcart.colours import colour_of, lighter
-from bcart.limits import format_count, within_memory
+from bcart.limits import format_count
+from bcart.memory import within_memory
 from bcart.overview import look_over
 from bcart.parse import FloatArray, RandomState, as_whole
 from bcart.plotting.colours import INK

@@ -12,7 +12,7 @@ from matplotlib.ticker import MaxNLocator
 
 from bcart.answers import Uncertainty
 from bcart.colours import colour_of
-from bcart.limits import within_memory
+from bcart.memory import within_memory
 from bcart.parse import FloatArray
 from bcart.plotting.colours import INK, PAPER, QUIET, ramp
 from bcart.plotting.frame import add_legend, as_axes, make_axes, quieten

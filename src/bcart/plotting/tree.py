@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.patches import FancyBboxPatch, Rectangle
 
-from bcart.limits import within_memory
+from bcart.memory import within_memory
 from bcart.plotting.colours import BOX, FAINT, INK, LINE, PAPER, QUIET
 from bcart.plotting.frame import size_of
 from bcart.plotting.leaf_rows import GAP, Label, LeafRows, Strip, describe_leaves

@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from bcart.errors import InvalidDataError
-from bcart.limits import within_memory
+from bcart.memory import within_memory
 from bcart.parse import as_whole
 from bcart.reproduce import figures, saving
 from bcart.reproduce.binning import BINNINGS

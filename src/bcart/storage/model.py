@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import stat
-import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
@@ -16,13 +15,14 @@ import numpy as np
 import numpy.typing as npt
 
 from bcart.cells import Cells
-from bcart.errors import BcartError, DepthLimitedWarning, FormatError, InvalidModelError
+from bcart.errors import BcartError, FormatError, InvalidModelError
 from bcart.export.plain import classes_from_dict, classes_to_dict
-from bcart.graph import Graph, Progress, build_graph, crossed_limit
+from bcart.graph import Progress, list_again
 from bcart.grid import Grid
 from bcart.leaves import LeafModel, leaf_from_dict, leaf_to_dict
-from bcart.limits import Limits, within_memory
-from bcart.listing import Family, Folding
+from bcart.limits import Limits
+from bcart.listing import Family
+from bcart.memory import within_memory
 from bcart.parts import check_parts
 from bcart.posterior import Posterior
 from bcart.priors import TreePrior
@@ -92,11 +92,7 @@ class SavedModel:
             If the score is not the one that the file tells.
         """
         limits = limits or self.limits
-        folding: Folding = "always" if self.summary["is_folded"] else "never"
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", DepthLimitedWarning)  # an error instead
-            graph = build_graph(self.cells, self.family, limits, on_progress, folding)
-        self._check_depth(graph)
+        graph = list_again(self.cells, self.family, limits, self.summary["is_folded"], on_progress)
         posterior = Posterior(graph, self.leaf, self.prior, self.grid, self.classes, limits.n_jobs)
         if not np.isclose(posterior.log_score, self.summary["log_score"], rtol=_SAME_SCORE, atol=_SAME_SCORE):
             raise FormatError(
@@ -104,12 +100,6 @@ class SavedModel:
                 "the file is damaged; fit anew"
             )
         return posterior
-
-    def _check_depth(self, graph: Graph) -> None:
-        crossed, depth = crossed_limit(graph.core, graph.limits), self.summary["max_depth"]
-        if crossed is not None and graph.max_depth != depth:
-            trees = "all trees" if depth is None else f"the trees up to depth {depth}"
-            raise crossed.error(f"listing {trees} of the model takes {crossed.budget}; {crossed.remedy}")
 
 
 @within_memory()
