@@ -11,7 +11,7 @@ folder, *program = sys.argv[1:]
 folder = Path(folder).resolve()
 # An editable install puts a finder of its own before the path; without it, the path decides.
 sys.meta_path[:] = [finder for finder in sys.meta_path if "ScikitBuild" not in type(finder).__name__]
-sys.path.insert(0, str(folder))
+sys.path[:1] = [str(folder), str(Path.cwd())]  # as for ``python -m``, which finds the benchmarks here
 
 import bcart._core  # noqa: E402
 
