@@ -52,6 +52,7 @@ fuzz: $(VENV)/.installed
 # joblib's loky runs pgrep, which hangs with a sanitizer loaded; and there is no sanitizer without address space.
 SANITIZED := LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libstdc++.so)" \
   ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 $(BIN)/python cpp/tests/run_sanitized.py build/sanitized
+SANITIZABLE := not loky and not worker_that_is_ended and not ctrl_c_ends_it_quickly and not threads_that_cannot_be_started
 sanitize: $(VENV)/.installed
 	$(BIN)/cmake -S . -B build/sanitize -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN))/ninja -DBCART_PYTHON=OFF -DBCART_TESTS=ON \
 	  -DBCART_SANITIZE=address,undefined > /dev/null
@@ -59,7 +60,7 @@ sanitize: $(VENV)/.installed
 	$(BIN)/ctest --test-dir build/sanitize --output-on-failure
 	$(PIP_INSTALL) --no-build-isolation --no-deps --upgrade --target build/sanitized -C build-dir=build/sanitize-core \
 	  -C cmake.define.BCART_SANITIZE=address,undefined .
-	$(SANITIZED) -m pytest tests --ignore tests/processes --ignore tests/cli --ignore tests/test_benchmarks.py -k "not loky and not threads_that_cannot_be_started"
+	$(SANITIZED) -m pytest tests --ignore tests/processes --ignore tests/cli --ignore tests/test_benchmarks.py -k "$(SANITIZABLE)"
 	$(SANITIZED) $(FUZZ)
 
 # The C++ tests with every access to shared memory watched.
