@@ -2,6 +2,7 @@
 
 import json
 import math
+import pickle
 import subprocess
 import sys
 import textwrap
@@ -256,3 +257,30 @@ def test_threads_that_cannot_be_started_do_not_end_the_process():
     child = run_child(TOO_MANY_THREADS)
     assert child.returncode == 0, child.stderr
     assert child.stdout.split()[-1] == "3"
+
+
+PICKLED = {
+    "all trees": (None, bcart.Limits(n_jobs=2), "automatic"),
+    "cut short by memory": (None, bcart.Limits("10MB", n_jobs=1), "automatic"),
+    "limited depth": (3, bcart.Limits(time_limit=60.0, n_jobs=1), "never"),
+    "folded": (4, bcart.Limits(n_jobs=1), "always"),
+}
+
+
+@pytest.mark.filterwarnings("ignore::bcart.DepthLimitedWarning")
+@pytest.mark.parametrize("name", PICKLED)
+def test_a_pickle_without_room_for_boxes_is_small_and_gives_the_same_bits(name, monkeypatch):
+    max_depth, limits, folding = PICKLED[name]
+    graph = bcart.build_graph(cells_of(100), bcart.Family(max_depth), limits, folding=folding)
+    monkeypatch.setattr("bcart.graph.Room.__post_init__", no_room)
+    with pytest.warns(RuntimeWarning, match=r"no memory for .* of boxes in a pickle: it holds the cells alone"):
+        pickled = pickle.dumps(graph)
+    again = pickle.loads(pickled)
+    assert len(pickled) < 10_000
+    assert numbers(bcart.Posterior(again)) == numbers(bcart.Posterior(graph))
+    assert (again.max_depth, again.is_folded) == (graph.max_depth, graph.is_folded)
+    assert (again.family, again.limits) == (graph.family, graph.limits)
+
+
+def no_room(self):
+    raise bcart.MemoryBudgetError
