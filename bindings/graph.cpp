@@ -183,6 +183,13 @@ void bind_graph(nb::module_& module) {
         return fold_bytes(cells);
       },
       "n_cells"_a, "n_bins"_a, "n_statistics"_a);
+  module.def(
+      "fold_seconds",
+      [](const Input<Code, 2>& codes, const std::vector<std::size_t>& n_bins, const Input<double, 2>& statistics,
+         const Input<double, 1>& weights, double n_cells_in_boxes, double n_pairs) {
+        return fold_seconds(as_cells(codes, n_bins, {}, statistics, weights), n_cells_in_boxes, n_pairs);
+      },
+      "codes"_a, "n_bins"_a, "statistics"_a, "weights"_a, "n_cells_in_boxes"_a, "n_pairs"_a);
 }
 
 }  // namespace bcart::bindings

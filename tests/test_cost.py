@@ -233,6 +233,17 @@ def test_twice_the_bytes_of_a_folded_graph_are_enough_for_it(depth):
     assert (graph.max_depth, graph.is_folded) == (depth, True)
 
 
+def test_a_fold_takes_longer_the_more_cells_there_are():
+    """Splits, and pairs of them, are as many in both tables."""
+    rng = np.random.default_rng(0)
+    few, many = (
+        bcart.estimate_cost(rng.integers(0, 10, (n_rows, 5)), np.arange(n_rows) % 2, max_depth=3, n_jobs=2).folded[-1]
+        for n_rows in (3_000, 300_000)
+    )
+    assert (few.depth, many.depth) == (3, 3)
+    assert many.seconds > 5 * few.seconds
+
+
 def test_folded_graphs_hold_the_same_trees_in_fewer_bytes():
     cost = estimate("Hidden XOR of 200")
     assert [part.depth for part in cost.folded] == [part.depth for part in cost.by_depth[1:]]

@@ -286,6 +286,24 @@ def test_within_a_budget_folding_reaches_no_less_depth_and_says_which(table, max
     assert cut.log_score == pytest.approx(bcart.Posterior(exact, cut.leaf, cut.prior, cut.grid).log_score, rel=1e-9)
 
 
+@pytest.mark.parametrize("is_whole", [True, False])
+def test_many_cells_are_folded_only_if_there_is_time_to_add_them_up(is_whole):
+    """There are few pairs of splits here, and it takes a worker more than a second to sweep over the fold."""
+    rng = np.random.default_rng(0)
+    labels = rng.integers(0, 2, 300_000)
+    statistics = np.eye(2)[labels] if is_whole else np.eye(2)[labels] / 3
+    cells = bcart.Cells.from_rows(rng.integers(0, 10, (300_000, 5)), statistics)
+    limits = bcart.Limits("4GB", n_jobs=2)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", bcart.DepthLimitedWarning)
+        hurried, patient = (
+            bcart.build_graph(cells, bcart.Family(max_depth=3), replace(limits, time_limit=seconds))
+            for seconds in (0.5, 600.0)
+        )
+    assert (hurried.is_folded, patient.is_folded) == (False, True)
+    assert hurried.max_depth < patient.max_depth == 3
+
+
 def test_folding_is_one_of_three_words():
     with pytest.raises(bcart.InvalidModelError, match="folding='sometimes' must be 'automatic', 'never' or 'always'"):
         bcart.build_graph(bcart.Cells([[0], [1]], [[1.0], [1.0]]), folding="sometimes")

@@ -1,6 +1,7 @@
 #include "bcart/build.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <exception>
 #include <limits>
 #include <memory>
@@ -27,7 +28,6 @@ constexpr double kMaxFoldedPairs = 0x1p23;  // else: about a second
 constexpr double kManyCells = 64;           // for each split of a box
 constexpr double kSurely = 4;               // so many times too large, if it is expected two layers before the end
 constexpr double kRather = 1.5;             // the same, one layer before it
-constexpr double kSecondsAPair = 3e-7;      // for two sweeps with one thread, on a slow machine
 constexpr std::size_t kShareOfWork = 16;    // of the bytes, one part may be held by workers at boxes
 constexpr std::size_t kLittleWork = 1 << 16;
 
@@ -216,7 +216,8 @@ bool Builder::is_foldable(std::size_t depth) const {
   if (limits_.folding != Folding::automatic) return limits_.folding == Folding::always;
   const double n_pairs = layers_.n_possible(depth, 2);
   const std::size_t n_at_once = std::min(workers_.size(), layers_[depth].size());
-  if (n_pairs * kSecondsAPair > workers_.seconds_left() * static_cast<double>(n_at_once)) return false;
+  const double seconds = workers_.seconds_left() * static_cast<double>(n_at_once);
+  if (std::isfinite(seconds) && fold_seconds(cells_, layers_.n_cells(depth), n_pairs) > seconds) return false;
   const bool is_wanted = depth + kFoldedLevels == family_.max_depth;
   return n_pairs <= (is_wanted ? kMaxWantedPairs : kMaxFoldedPairs);
 }

@@ -1,11 +1,16 @@
 #include "bcart/fold.hpp"
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <numeric>
 #include <span>
 
 namespace bcart {
 namespace {
+
+constexpr double kSecondsAPair = 3e-7;
+constexpr double kSecondsASum = 3e-8;  // which counts where cells are so many that they are not in the cache
 
 bool are_whole(std::span<const double> numbers) {
   double sum = 0;
@@ -14,6 +19,28 @@ bool are_whole(std::span<const double> numbers) {
     sum += std::abs(number);
   }
   return sum < 0x1p53;
+}
+
+bool are_sums_exact(const Cells& cells) {
+  return are_whole({cells.statistics, cells.n_cells * cells.n_statistics}) && are_whole({cells.weights, cells.n_cells});
+}
+
+// The part of all cells that do not have the most frequent code of a feature.
+double part_of_rarer_codes(const Cells& cells, std::size_t feature) {
+  std::array<std::size_t, 256> counts{};
+  for (Cell cell = 0; cell < cells.n_cells; ++cell) ++counts[cells.row(cell)[feature]];
+  const auto most = static_cast<double>(*std::max_element(counts.begin(), counts.end()));
+  return 1 - most / static_cast<double>(cells.n_cells);
+}
+
+// About how many sums a cell is added to for each box (see Twigs): on the rarer side of each feature, to the sums of
+// the rarer codes of all; or, where sums are not exact, on both sides to those of all codes.
+double sums_a_cell(const Cells& cells) {
+  const auto n_features = static_cast<double>(cells.n_features);
+  if (!are_sums_exact(cells)) return 2 * n_features * (1 + n_features);
+  double n_rarer = 0;
+  for (std::size_t f = 0; f < cells.n_features; ++f) n_rarer += part_of_rarer_codes(cells, f);
+  return n_rarer * (1 + n_rarer);
 }
 
 }  // namespace
@@ -25,13 +52,16 @@ std::size_t fold_bytes(const Cells& cells) {
   return cells.n_cells * (held + kBoxesAtOnce * at_work) + n_bins * (cells.n_statistics + 3) * 4 * sizeof(double);
 }
 
+double fold_seconds(const Cells& cells, double n_cells_in_boxes, double n_pairs) {
+  return std::max(n_pairs * kSecondsAPair, n_cells_in_boxes * sums_a_cell(cells) * kSecondsASum);
+}
+
 Fold::Fold(const Graph& graph, const Cells& cells, const Family& family)
     : graph_(graph),
       cells_(cells),
       family_(family),
       rules_(cells_, family_),
-      is_exact_(are_whole({cells.statistics, cells.n_cells * cells.n_statistics}) &&
-                are_whole({cells.weights, cells.n_cells})),
+      is_exact_(are_sums_exact(cells)),
       parents_(graph.n_boxes()) {
   values_.reserve(cells.n_cells * n_values());
   for (Cell cell = 0; cell < cells.n_cells; ++cell) {

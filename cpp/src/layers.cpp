@@ -13,6 +13,12 @@ double Layers::n_possible(std::size_t depth, int power) const {
   return n;
 }
 
+double Layers::n_cells(std::size_t depth) const {
+  double n = 0;
+  for (std::size_t box = layers_[depth].n_expanded; box < layers_[depth].n_boxes; ++box) n += graph_.n_cells[box];
+  return n;
+}
+
 Layers::Sizes Layers::expected(std::size_t depth, std::size_t max_depth) const {
   const Layer& layer = layers_[depth];
   double part = 1;

@@ -28,7 +28,7 @@ _RUNS = 2  # of all probes: something else may have the machine for a while
 _MOST_CLASSES = 100
 _BEYOND_THE_CACHE = 1.4  # a large graph takes so many times as long as the probes tell: it waits for memory
 _BYTES_BESIDES = 52  # of each box, and a copy of its statistics with what comes with it, as in the core
-_SECONDS_A_PAIR = 1e-7  # of splits in the fold
+_SWEEPS_OF_A_FOLD = 3  # that the core allows for: two on a slow machine
 
 
 @within_memory()
@@ -227,7 +227,11 @@ class _Prices:
     def folded(self, unfolded: Cost, n_workers: int) -> Cost:
         depth = (unfolded.depth or 0) - FOLDED_LEVELS
         listed = self.listed(depth)
-        seconds = listed.seconds + _SECONDS_A_PAIR * self.layers.n_pairs(depth) / n_workers
+        cells, in_boxes = self.cells, float(self.layers.cells[depth])
+        allowed = _core.fold_seconds(
+            cells.codes, list(cells.n_bins), cells.statistics, cells.weights, in_boxes, self.layers.n_pairs(depth)
+        )
+        seconds = listed.seconds + allowed / _SWEEPS_OF_A_FOLD / n_workers
         of_fold = _core.fold_bytes(self.cells.n_cells, self.cells.n_bins, self.cells.statistics.shape[1])
         return replace(unfolded, n_bytes=listed.n_bytes + 4 * self.layers.cells[depth] + of_fold, seconds=seconds)
 

@@ -13,6 +13,7 @@ DATA = {
     "many rows": "numbers(500_000, 6)",
     "a great many rows": "numbers(5_000_000, 6)",
     "many bins": "numbers(20_000, 6)",
+    "many cells": "np.random.default_rng(0).random((1_000_000, 5)), np.arange(1_000_000) % 2",
 }
 
 
@@ -27,6 +28,7 @@ DATA = {
         ("a great many rows", 0.3, "max_bins=10, binning='quantile'"),
         ("many bins", 0.5, "max_bins=255, binning='quantile'"),
         ("numbers", 0.5, "prior='depth-decay'"),
+        ("many cells", 0.3, "max_depth=3"),
     ],
 )
 def test_a_fit_takes_no_longer_than_its_time_limit(watch, data, time_limit, more):

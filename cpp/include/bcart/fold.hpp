@@ -16,6 +16,10 @@ inline constexpr std::size_t kBoxesAtOnce = 2;
 // What the fold of a graph with these cells takes, and adding it up, but for four bytes a box.
 std::size_t fold_bytes(const Cells& cells);
 
+// Seconds that one worker takes on a slow machine for two sweeps over the fold, below boxes that together have so many
+// cells and pairs of splits.
+double fold_seconds(const Cells& cells, double n_cells_in_boxes, double n_pairs);
+
 // Knows the cells of every box. The graph and what the cells point to have to stay.
 class Fold {
  public:

@@ -31,6 +31,7 @@ class Layers {
 
   // How many splits there may be in the boxes of a layer; or pairs of splits, one made after the other.
   double n_possible(std::size_t depth, int power) const;
+  double n_cells(std::size_t depth) const;  // of all boxes of a layer together
 
   struct Sizes {
     double n_boxes;
