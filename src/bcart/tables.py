@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -10,6 +10,7 @@ import narwhals as nw
 import numpy as np
 import numpy.typing as npt
 
+from bcart.deadline import steps
 from bcart.errors import InvalidDataError, InvalidModelError
 from bcart.parse import FloatArray, name_features
 
@@ -34,13 +35,16 @@ class Column:
 
     def labels(self) -> Labels:
         """Return the distinct labels, sorted."""
-        found = sort_labels(value for value in self.values if value is not None)
+        found = set[Any]()
+        for rows in steps(len(self.values)):
+            found.update(self.values[rows])
+        found.discard(None)
         if len(found) > MAX_CATEGORIES:
             raise InvalidDataError(
                 f"column {self.name!r} has {len(found)} categories, at most {MAX_CATEGORIES} are possible; "
                 "put rare ones together, or drop the column"
             )
-        return found
+        return sort_labels(found)
 
     def numbers(self, labels: Labels | None) -> FloatArray:
         """Return numbers: for labels their places among the known ones, `UNSEEN` for others, NaN for missing."""
@@ -48,7 +52,10 @@ class Column:
             return self.values
         places = {label: float(place) for place, label in enumerate(labels)}
         places[None] = np.nan
-        return np.fromiter((places.get(value, UNSEEN) for value in self.values), np.float64, len(self.values))
+        numbers = np.empty(len(self.values))
+        for rows in steps(len(numbers)):
+            numbers[rows] = [places.get(value, UNSEEN) for value in self.values[rows]]
+        return numbers
 
 
 @dataclass(frozen=True, eq=False)
@@ -192,7 +199,7 @@ def _raw_columns(X: Any) -> tuple[list[Any], list[bool], list[str] | None]:
 
 def _holds_labels(series: nw.Series[Any]) -> bool:
     if series.dtype == nw.Object:
-        return any(isinstance(value, str) for value in series.to_list())
+        return any(isinstance(value, str) for value in _listed(series))
     return series.dtype in (nw.String, nw.Categorical, nw.Enum)
 
 
@@ -210,9 +217,11 @@ def _values(column: Any) -> npt.NDArray[Any]:
     """Return the values of a column of an array or a data frame as they are."""
     if not isinstance(column, nw.Series):
         return np.asarray(column)
-    values = np.empty(len(column), dtype=object)
-    values[:] = column.to_list()
-    return values
+    return np.fromiter(_listed(column), object, len(column))
+
+
+def _listed(series: nw.Series[Any]) -> Iterator[Any]:
+    return (value for rows in steps(len(series)) for value in series[rows].to_list())
 
 
 def _chosen(nominal: Any, names: Sequence[str]) -> list[bool]:
@@ -242,7 +251,7 @@ def _as_numbers(column: Any, name: str) -> FloatArray:
     else:
         values = _values(column)
     if values.dtype.kind == "O":
-        values = np.array([_as_number(value, name, row) for row, value in enumerate(values)], dtype=np.float64)
+        values = _numbers_among(values, name)
     numbers = np.asarray(values, dtype=np.float64)
     if numbers.strides[0] % numbers.itemsize or not numbers.flags.aligned:
         numbers = numbers.copy()  # fields of records lie where the core cannot read them
@@ -259,6 +268,13 @@ def refuse_infinite(names: Sequence[str], columns: Iterable[FloatArray]) -> None
             )
 
 
+def _numbers_among(values: npt.NDArray[Any], name: str) -> FloatArray:
+    numbers = np.empty(len(values))
+    for rows in steps(len(values)):
+        numbers[rows] = [_as_number(value, name, row) for row, value in enumerate(values[rows], rows.start)]
+    return numbers
+
+
 def _as_number(value: Any, name: str, row: int) -> float:
     if _is_missing(value):
         return np.nan
@@ -272,19 +288,25 @@ def _as_number(value: Any, name: str, row: int) -> float:
 
 
 def _as_labels(values: npt.NDArray[Any], name: str) -> npt.NDArray[Any]:
-    listed = values.tolist()
-    try:
-        distinct = set(listed)
-    except TypeError:
-        row = next(row for row, label in enumerate(listed) if not _is_hashable(label))
-        raise InvalidDataError(
-            f"column {name!r} contains {listed[row]!r} (row {row}), which cannot be a category; turn it into text or "
-            "numbers, or drop the column"
-        ) from None
-    missing = {value for value in distinct if _is_missing(value)}
     labels = np.empty(len(values), dtype=object)
-    labels[:] = [None if value in missing else value for value in listed] if missing else listed
+    for rows in steps(len(values)):
+        listed = values[rows].tolist()
+        labels[rows] = np.fromiter(_without_missing(listed, name, rows.start), object, len(listed))
     return labels
+
+
+def _without_missing(labels: list[Any], name: str, first_row: int) -> list[Any]:
+    """Return labels with None for all that stands for missing ones."""
+    try:
+        distinct = set(labels)
+    except TypeError:
+        place = next(place for place, label in enumerate(labels) if not _is_hashable(label))
+        raise InvalidDataError(
+            f"column {name!r} contains {labels[place]!r} (row {first_row + place}), which cannot be a category; turn it "
+            "into text or numbers, or drop the column"
+        ) from None
+    missing = {label for label in distinct if _is_missing(label)}
+    return [None if label in missing else label for label in labels] if missing else labels
 
 
 def _is_hashable(label: Any) -> bool:

@@ -11,7 +11,7 @@ PACKAGE = REPOSITORY / "src" / "bcart"
 
 # From the bottom up. A module may import its own level and those below it, but nothing above.
 LEVELS = (
-    {"errors", "cached", "writing", "colours"},
+    {"errors", "cached", "deadline", "writing", "colours"},
     {"parse", "memory"},
     {"tables"},
     {"limits"},
@@ -48,7 +48,7 @@ KNOWN_TO = {
     "rich": {"cli"},
     "matplotlib": {"plotting", "reproduce"},
 }
-STANDS_ALONE = {"errors", "cached", "writing", "colours"}
+STANDS_ALONE = {"errors", "cached", "deadline", "writing", "colours"}
 TOP = {"demo", "cli"}
 
 

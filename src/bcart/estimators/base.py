@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, ClassVar
@@ -14,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted, check_X_y, validate_data
 from bcart import _core
 from bcart.answers import Uncertainty
 from bcart.cells import Cells
+from bcart.deadline import DeadlinePassed, ending_in
 from bcart.errors import InvalidDataError, InvalidTypeError, TimeBudgetError
 from bcart.estimators.progress import ProgressLine
 from bcart.graph import build_graph
@@ -29,6 +31,8 @@ from bcart.rows import as_predictor
 from bcart.tables import Table, column_names, is_frame, is_pandas, read_table, unmasked
 from bcart.tree import Tree
 
+AddUp = Callable[..., Cells]
+
 
 @within_memory()
 class BayesianTree(BaseEstimator):  # type: ignore[misc]
@@ -38,24 +42,20 @@ class BayesianTree(BaseEstimator):  # type: ignore[misc]
     tree_: Tree
     _is_regressor: ClassVar[bool]
 
-    def _fit_posterior(
-        self,
-        table: Table,
-        weights: FloatArray,
-        leaf: LeafModel,
-        add_up: Callable[..., Cells],
-        since: float,
-        classes: Any = None,
-    ) -> None:
-        """Compute the posterior from a table, its weights, and the way in which rows of codes add up to cells.
+    def _leaf_for(self, targets: Any, weights: FloatArray) -> tuple[LeafModel, AddUp, Any]:
+        """Return the leaf model for some targets, how rows of codes add up to cells, and the classes if there are."""
+        raise NotImplementedError
 
-        `since` is when the fit began: its time limit counts from there.
-        """
+    def _fit_posterior(self, X: Any, y: Any, sample_weight: Any) -> None:
+        """Compute the posterior over all trees of the family."""
+        since = time.monotonic()
         as_predictor(self.predictor)
         prior = choose_prior(self.prior, self.log_phi, self.split_alpha, self.split_beta)
         family = Family(self.max_depth, self.min_samples_leaf, self.min_samples_split)
         limits = Limits(self.max_memory, self.time_limit, self.n_jobs)
-        with _in_time(limits.after(since), table.n_rows):
+        with _in_time(limits, y):
+            table, targets, weights = self._training_data(X, y, sample_weight)
+            leaf, add_up, classes = self._leaf_for(targets, weights)
             grid = Grid.from_table(table, self.max_bins, self.binning, weights, limits.n_workers)
             codes = grid.encode_table(table, limits.n_workers)
             cells = add_up(codes, sample_weight=weights, kinds=grid.kinds, n_jobs=self.n_jobs)
@@ -157,14 +157,15 @@ def _where_not_finite(y: Any) -> str:
 
 
 @contextmanager
-def _in_time(limits: Limits, n_rows: int) -> Iterator[None]:
-    """Let passes over rows, before there are boxes to list, take what is left of the time and no more."""
+def _in_time(limits: Limits, y: Any) -> Iterator[None]:
+    """Let whatever passes over rows, before there are boxes to list, take the time of a fit and no more."""
     _core.limit_rows(limits.seconds)
     try:
-        yield
-    except _core.DeadlinePassed:
+        with ending_in(limits.seconds):
+            yield
+    except (DeadlinePassed, _core.DeadlinePassed):
         raise TimeBudgetError(
-            f"reading {n_rows:,} rows takes longer than time_limit={limits.time_limit:g} s; raise time_limit, or give "
+            f"reading {len(y):,} rows takes longer than time_limit={limits.time_limit:g} s; raise time_limit, or give "
             "fewer rows"
         ) from None
     finally:

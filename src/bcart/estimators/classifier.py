@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from functools import partial
 from typing import Any, Literal
@@ -13,9 +12,10 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 
 from bcart.cells import Cells
-from bcart.estimators.base import BayesianTree, _clearly
+from bcart.deadline import steps
+from bcart.estimators.base import AddUp, BayesianTree, _clearly
 from bcart.grid import Binning
-from bcart.leaves import DirichletLeaf
+from bcart.leaves import DirichletLeaf, LeafModel
 from bcart.limits import DEFAULT_MAX_MEMORY
 from bcart.memory import within_memory
 from bcart.parse import FloatArray
@@ -23,7 +23,6 @@ from bcart.priors import TreePrior
 from bcart.tables import Nominal
 
 _SAMPLE_SIZE = 1000
-_LABELS_PER_STEP = 2**16
 
 
 @within_memory()
@@ -147,14 +146,14 @@ class BayesianTreeClassifier(ClassifierMixin, BayesianTree):  # type: ignore[mis
         sample_weight : array of shape (n_rows,), optional
             A row of weight 2 counts as two rows, one of weight 0 as none.
         """
-        since = time.monotonic()
-        table, labels, weights = self._training_data(X, y, sample_weight)
-        self.classes_, places = _number_labels(labels)
-        n_classes = len(self.classes_)
-        leaf = DirichletLeaf.for_classes(self.alpha, n_classes)
-        add_up = partial(Cells.from_labels, labels=places, n_labels=n_classes)
-        self._fit_posterior(table, weights, leaf, add_up, since, self.classes_)
+        self._fit_posterior(X, y, sample_weight)
+        self.classes_ = self.posterior_.classes
         return self
+
+    def _leaf_for(self, targets: Any, weights: FloatArray) -> tuple[LeafModel, AddUp, Any]:
+        classes, places = _number_labels(targets)
+        leaf = DirichletLeaf.for_classes(self.alpha, len(classes))
+        return leaf, partial(Cells.from_labels, labels=places, n_labels=len(classes)), classes
 
     def predict_proba(self, X: Any, return_std: bool = False) -> FloatArray | tuple[FloatArray, FloatArray]:
         """Return the probability of each class (in the order of `classes_`) for each row.
@@ -210,10 +209,9 @@ def _number_few(labels: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], npt.NDArray
         if len(classes) > np.iinfo(places.dtype).max:
             return None
         left = []
-        for start in range(0, len(labels), _LABELS_PER_STEP):
-            here = labels[start : start + _LABELS_PER_STEP]
-            found = np.minimum(np.searchsorted(classes, here), len(classes) - 1)
-            places[start : start + _LABELS_PER_STEP] = found
+        for rows in steps(len(labels)):
+            here = labels[rows]
+            places[rows] = found = np.minimum(np.searchsorted(classes, here), len(classes) - 1)
             left.append(here[classes[found] != here])
         unknown = np.concatenate(left)
     return classes, places

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from functools import partial
 from typing import Any, Literal
 
@@ -11,9 +10,9 @@ import numpy.typing as npt
 from sklearn.base import RegressorMixin
 
 from bcart.cells import Cells
-from bcart.estimators.base import BayesianTree
+from bcart.estimators.base import AddUp, BayesianTree
 from bcart.grid import Binning
-from bcart.leaves import choose_leaf
+from bcart.leaves import LeafModel, choose_leaf
 from bcart.limits import DEFAULT_MAX_MEMORY
 from bcart.memory import within_memory
 from bcart.parse import FloatArray, as_floats
@@ -144,8 +143,10 @@ class BayesianTreeRegressor(RegressorMixin, BayesianTree):  # type: ignore[misc]
         sample_weight : array of shape (n_rows,), optional
             A row of weight 2 counts as two rows, one of weight 0 as none.
         """
-        since = time.monotonic()
-        table, targets, weights = self._training_data(X, y, sample_weight)
+        self._fit_posterior(X, y, sample_weight)
+        return self
+
+    def _leaf_for(self, targets: Any, weights: FloatArray) -> tuple[LeafModel, AddUp, Any]:
         targets = as_floats(targets, "y", copy=False)
         leaf = choose_leaf(self.leaf).for_targets(
             targets,
@@ -155,9 +156,7 @@ class BayesianTreeRegressor(RegressorMixin, BayesianTree):  # type: ignore[misc]
             noise_shape=self.noise_shape,
             noise_fraction=self.noise_fraction,
         )
-        add_up = partial(Cells.from_rows, statistics=lambda rows: leaf.statistics(targets[rows]))
-        self._fit_posterior(table, weights, leaf, add_up, since)
-        return self
+        return leaf, partial(Cells.from_rows, statistics=lambda rows: leaf.statistics(targets[rows])), None
 
     def predict(self, X: Any, return_std: bool = False) -> FloatArray | tuple[FloatArray, FloatArray]:
         """Return the expected target of each row; with ``return_std=True`` also its predictive standard deviation.
