@@ -11,7 +11,7 @@ from contextlib import contextmanager
 _ROWS_PER_STEP = 2**16
 
 
-class DeadlinePassed(TimeoutError):
+class DeadlinePassed(TimeoutError):  # noqa: N818 - as in the core
     """The rows are not all read, and the time is over."""
 
 

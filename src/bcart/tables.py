@@ -302,8 +302,8 @@ def _without_missing(labels: list[Any], name: str, first_row: int) -> list[Any]:
     except TypeError:
         place = next(place for place, label in enumerate(labels) if not _is_hashable(label))
         raise InvalidDataError(
-            f"column {name!r} contains {labels[place]!r} (row {first_row + place}), which cannot be a category; turn it "
-            "into text or numbers, or drop the column"
+            f"column {name!r} contains {labels[place]!r} (row {first_row + place}), which cannot be a category; turn "
+            "it into text or numbers, or drop the column"
         ) from None
     missing = {label for label in distinct if _is_missing(label)}
     return [None if label in missing else label for label in labels] if missing else labels

@@ -187,13 +187,13 @@ def _number_labels(labels: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], npt.NDAr
 
     What is no label is refused.
     """
-    few = _number_few(labels) if labels.dtype.kind in "biufUS" else None
-    if few is None:
+    if labels.dtype.kind not in "biufUS":
         _clearly(lambda: check_classification_targets(labels))
         return np.unique(labels, return_inverse=True)
-    size = min(len(labels), 3 * len(few[0]))  # more of the same labels tell scikit-learn nothing new
-    _clearly(lambda: check_classification_targets(np.resize(few[0], size)))
-    return few
+    classes, places = _number_few(labels) or _number_many(labels)
+    size = min(len(labels), 3 * len(classes))  # more of the same labels tell scikit-learn nothing new
+    _clearly(lambda: check_classification_targets(np.resize(classes, size)))
+    return classes, places
 
 
 def _number_few(labels: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], npt.NDArray[np.uint8]] | None:
@@ -214,4 +214,12 @@ def _number_few(labels: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], npt.NDArray
             places[rows] = found = np.minimum(np.searchsorted(classes, here), len(classes) - 1)
             left.append(here[classes[found] != here])
         unknown = np.concatenate(left)
+    return classes, places
+
+
+def _number_many(labels: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], npt.NDArray[np.intp]]:
+    classes = np.unique(np.concatenate([np.unique(labels[rows]) for rows in steps(len(labels))]))
+    places = np.empty(len(labels), dtype=np.intp)
+    for rows in steps(len(labels)):
+        places[rows] = np.searchsorted(classes, labels[rows])
     return classes, places
