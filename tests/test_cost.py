@@ -202,7 +202,7 @@ def test_twice_the_bytes_are_enough_for_a_depth_and_half_are_not(name, depth):
 def test_wide_and_long_tables_take_what_the_core_counts(n_rows, n_features):
     table = crowded(n_rows, n_features)
     cost = bcart.estimate_cost(*table, max_depth=1, n_jobs=2).all_trees
-    assert cost.n_bytes == pytest.approx(build(table, max_depth=1).core.n_bytes_counted, rel=0.05)
+    assert cost.n_bytes == build(table, max_depth=1).core.n_bytes_counted
 
 
 def test_bytes_are_near_those_that_the_build_tells():
@@ -223,7 +223,15 @@ def test_bytes_are_near_those_that_the_build_tells():
 def test_bytes_are_those_that_the_core_counts(table, parameters):
     cost = bcart.estimate_cost(*table, n_jobs=2, **parameters).all_trees
     assert cost.is_known
-    assert cost.n_bytes == pytest.approx(build(table, **parameters).core.n_bytes_counted, rel=0.05)
+    assert cost.n_bytes == build(table, **parameters).core.n_bytes_counted
+
+
+@pytest.mark.parametrize("name", KNOWN)
+def test_bytes_of_what_was_counted_are_known_at_each_depth(name):
+    table, parameters = KNOWN[name]
+    for part in (*estimate(name).by_depth, estimate(name).all_trees):
+        limited = parameters if part.depth is None else {**parameters, "max_depth": part.depth}
+        assert part.n_bytes == build(table, **limited).core.n_bytes_counted
 
 
 @pytest.mark.parametrize("depth", [3, 4, 5])

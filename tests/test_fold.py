@@ -307,3 +307,11 @@ def test_many_cells_are_folded_only_if_there_is_time_to_add_them_up(is_whole):
 def test_folding_is_one_of_three_words():
     with pytest.raises(bcart.InvalidModelError, match="folding='sometimes' must be 'automatic', 'never' or 'always'"):
         bcart.build_graph(bcart.Cells([[0], [1]], [[1.0], [1.0]]), folding="sometimes")
+
+
+def test_answers_have_no_limit_of_time_though_the_fit_had_one():
+    coins = np.random.default_rng(0).integers(0, 2, (60, 8))
+    cells = bcart.Cells.from_labels(coins, coins[:, 0] ^ coins[:, 1], 2)
+    spent = bcart.Limits(time_limit=10.0, n_jobs=1, seconds_spent=10.0)
+    graph = replace(bcart.build_graph(cells, bcart.Family(4), folding="always"), limits=spent)
+    assert bcart.Posterior(graph).grammar().n_nonterminals > graph.n_boxes

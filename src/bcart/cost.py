@@ -24,7 +24,6 @@ from bcart.tables import Nominal, read_table
 
 _PROBE_BYTES = 32_000_000
 _LEAST_PROBE_BYTES = 1_000_000
-_RUNS = 2  # of all probes: something else may have the machine for a while
 _MOST_CLASSES = 100
 _BEYOND_THE_CACHE = 1.4  # a large graph takes so many times as long as the probes tell: it waits for memory
 _BYTES_BESIDES = 52  # of each box, and a copy of its statistics with what comes with it, as in the core
@@ -167,11 +166,14 @@ def estimate_cost(
     return predict_cost(cells, Family(max_depth, min_samples_leaf, min_samples_split), limits)
 
 
-def predict_cost(cells: Cells, family: Family, limits: Limits) -> CostEstimate:
-    """Estimate the cost of a family by listing the first layers, and all layers for fewer and fewer of the cells."""
+def predict_cost(cells: Cells, family: Family, limits: Limits, n_runs: int = 2) -> CostEstimate:
+    """Estimate the cost of a family by listing the first layers, and all layers for fewer and fewer of the cells.
+
+    Of the seconds of several runs the least count: something else may have had the machine for a while.
+    """
     n_bytes = min(_PROBE_BYTES, max(_LEAST_PROBE_BYTES, limits.n_bytes // 4))
     within = Limits(n_bytes, n_jobs=limits.n_workers)
-    runs = [list(probe_all_and_fewer(cells, replace(family, max_depth=None), within)) for _ in range(_RUNS)]
+    runs = [list(probe_all_and_fewer(cells, replace(family, max_depth=None), within)) for _ in range(n_runs)]
     probes = [min(same, key=lambda probe: probe.seconds) for same in zip(*runs, strict=False)]
     lightest = float(cells.weights.min())
     has_all_boxes = family.min_samples_leaf <= lightest and family.min_samples_split <= 2 * lightest
@@ -219,10 +221,17 @@ class _Prices:
     def listed(self, depth: int) -> Cost:
         layers = self.layers
         boxes, splits = layers.n_boxes(depth), layers.n_splits(depth)
-        held = 4 * layers.n_cells_held(depth) + 8 * layers.n_boxes_held(depth)
-        n_bytes = layers.bytes_of_rules + boxes * self.bytes_a_box + (8 + layers.bytes_a_test) * splits + held
+        held = max((self.held_after(level, depth) for level in range(depth)), default=float(self.bytes_a_box))
         seconds = self.rate.a_split * splits + self.rate.a_cell * layers.n_cells_passed(depth)
-        return Cost(depth, boxes, splits, n_bytes, seconds, layers.is_known(depth))
+        return Cost(depth, boxes, splits, layers.bytes_of_rules + held, seconds, layers.is_known(depth))
+
+    def held_after(self, level: int, depth: int) -> float:
+        """Bytes when the boxes of a level have been split: of deeper boxes the cells are kept, unless they are last."""
+        layers, below = self.layers, level + 1
+        boxes, splits = layers.n_boxes(below), layers.n_splits(below)
+        in_boxes = layers.cells[level] + (layers.cells[below] if below < depth else 0)
+        n_frontier = layers.boxes[level] + layers.boxes[below]
+        return boxes * self.bytes_a_box + splits * (8 + layers.bytes_a_test) + 4 * in_boxes + 8 * n_frontier
 
     def folded(self, unfolded: Cost, n_workers: int) -> Cost:
         depth = (unfolded.depth or 0) - FOLDED_LEVELS

@@ -44,6 +44,9 @@ class Progress(NamedTuple):
     n_bytes: int
 
 
+OnProgress = Callable[[Progress], object]
+
+
 class Test(NamedTuple):
     """What a split asks: whether a code lies between `first` and `lower`; `upper` is the next that occurs."""
 
@@ -116,6 +119,11 @@ class Graph:
         return self.core.n_splits
 
     @property
+    def limits_of_answers(self) -> Limits:
+        """Those of the graph, without a limit of time: that was for the fit."""
+        return replace(self.limits, time_limit=None, seconds_spent=0.0)
+
+    @property
     def max_depth(self) -> int | None:
         """Depth up to which the graph holds all trees of the family; None if it is known to hold all."""
         return self.core.max_depth
@@ -143,16 +151,15 @@ class Graph:
         inside = Cells(
             self.cells.codes[cells], self.cells.statistics[cells], self.cells.weights[cells], self.cells.kinds
         )
-        return build_graph(inside, replace(self.family, max_depth=1), folding="never")
+        return list_graph(inside, replace(self.family, max_depth=1), self.limits_of_answers, folding="never")
 
     def unfolded(self, max_bytes: int, n_jobs: int | None = None) -> Graph:
         """Return the same trees with all splits listed, if that takes no more than `max_bytes`; for small problems."""
         family = replace(self.family, max_depth=self.max_depth)
-        limits = replace(self.limits, max_memory=max(1, max_bytes * 3 // 4), n_jobs=n_jobs)  # answers come on top
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", DepthLimitedWarning)
-            graph = build_graph(self.cells, family, limits, folding="never")
-        if graph.max_depth is not None and graph.max_depth < (self.max_depth or 0):
+        n_bytes = max(1, max_bytes * 3 // 4)  # answers come on top
+        limits = replace(self.limits_of_answers, max_memory=n_bytes, n_jobs=n_jobs)
+        graph = list_graph(self.cells, family, limits, folding="never")
+        if crossed_limit(graph) is not None:
             raise MemoryBudgetError(
                 f"listing all boxes of trees up to depth {self.max_depth} takes more than the "
                 f"{format_bytes(max_bytes)} that are left; lower max_depth, or use fewer bins or features"
@@ -263,20 +270,37 @@ def _list_unpickled(cells: Cells, family: Family, limits: Limits, max_depth: int
 
 
 def list_again(
+    cells: Cells, family: Family, limits: Limits, is_folded: bool, on_progress: OnProgress | None = None
+) -> Graph:
+    """Return a graph that has been built before, whose depth the family has; an error if the limits end it above."""
+    graph = list_graph(cells, family, limits, on_progress, "always" if is_folded else "never")
+    crossed, depth = crossed_limit(graph), family.max_depth
+    if crossed is not None:
+        trees = "all trees" if depth is None else f"the trees up to depth {depth}"
+        raise crossed.error(f"listing {trees} of the model takes {crossed.budget}; {crossed.remedy}")
+    return graph
+
+
+def list_graph(
     cells: Cells,
     family: Family,
     limits: Limits,
-    is_folded: bool,
-    on_progress: Callable[[Progress], object] | None = None,
+    on_progress: OnProgress | None = None,
+    folding: Folding = "automatic",
 ) -> Graph:
-    """Return a graph that has been built before, whose depth the family has; an error if the limits end it above."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DepthLimitedWarning)  # an error instead
-        graph = build_graph(cells, family, limits, on_progress, "always" if is_folded else "never")
-    crossed, depth = crossed_limit(graph.core, limits), family.max_depth
-    if crossed is not None and graph.max_depth != depth:
-        trees = "all trees" if depth is None else f"the trees up to depth {depth}"
-        raise crossed.error(f"listing {trees} of the model takes {crossed.budget}; {crossed.remedy}")
+    """Do what `build_graph` does, but say nothing of a limit that was crossed."""
+    report = None if on_progress is None else lambda *counts: on_progress(Progress(*counts))
+    try:
+        core = list_boxes(cells, family, limits, folding, report)
+    except MemoryError:
+        raise MemoryBudgetError("the system has no more memory to give; lower max_bins or use fewer features") from None
+    graph = Graph(cells, family, core, limits)
+    crossed = crossed_limit(graph)
+    if crossed is not None and not graph.max_depth:
+        raise crossed.error(
+            f"listing the trees of depth 1 alone takes {crossed.budget}; lower max_bins, use fewer features, or "
+            f"{crossed.remedy}"
+        )
     return graph
 
 
@@ -285,7 +309,7 @@ def build_graph(
     cells: Cells,
     family: Family | None = None,
     limits: Limits | None = None,
-    on_progress: Callable[[Progress], object] | None = None,
+    on_progress: OnProgress | None = None,
     folding: Folding = "automatic",
 ) -> Graph:
     """List all boxes and splits of a family of trees, layer by layer.
@@ -315,14 +339,12 @@ def build_graph(
     <Graph of all trees: 3 cells, 6 boxes, 4 splits>
     """
     family, limits = family or Family(), limits or Limits()
-    report = None if on_progress is None else lambda *counts: on_progress(Progress(*counts))
     start = time.monotonic()
-    try:
-        core = list_boxes(cells, family, limits, folding, report)
-    except MemoryError:
-        raise MemoryBudgetError("the system has no more memory to give; lower max_bins or use fewer features") from None
-    _report_ending(core, cells, family, limits, limits.after(start).seconds)
-    return Graph(cells, family, core, limits)
+    graph = list_graph(cells, family, limits, on_progress, folding)
+    if crossed_limit(graph) is not None:
+        cost = None if _is_in_a_hurry(limits.after(start)) else _predicted(graph)
+        warnings.warn(tell_depth(graph, cost), DepthLimitedWarning, stacklevel=_stack_level())
+    return graph
 
 
 class Crossed(NamedTuple):
@@ -333,50 +355,42 @@ class Crossed(NamedTuple):
     remedy: str
 
 
-def crossed_limit(core: _core.Graph, limits: Limits) -> Crossed | None:
+def crossed_limit(graph: Graph) -> Crossed | None:
     """Return the limit that ended a build before all trees of the family were listed; None if none did."""
-    memory, seconds = format_bytes(limits.n_bytes), limits.time_limit
+    memory, seconds = format_bytes(graph.limits.n_bytes), graph.limits.time_limit
     return {
         _core.Ending.MEMORY: Crossed(MemoryBudgetError, f"more than max_memory={memory}", "raise max_memory"),
         _core.Ending.TIME: Crossed(TimeBudgetError, f"longer than time_limit={seconds} s", "raise time_limit"),
         _core.Ending.SYSTEM: Crossed(MemoryBudgetError, "more memory than the system gives", "use a larger machine"),
-    }.get(core.ending)
+    }.get(graph.core.ending)
 
 
-def _report_ending(core: _core.Graph, cells: Cells, family: Family, limits: Limits, seconds_left: float | None) -> None:
-    crossed = crossed_limit(core, limits)
-    if crossed is None:
-        return
-    error, budget, remedy = crossed
-    if not core.max_depth:
-        raise error(
-            f"listing the trees of depth 1 alone takes {budget}; lower max_bins, use fewer features, or {remedy}"
-        )
-    is_in_a_hurry = seconds_left is not None and seconds_left < _SECONDS_TO_PREDICT + (limits.seconds or 0.0) / 2
-    cost = None if is_in_a_hurry else _predicted(cells, family, limits)
-    warnings.warn(
-        f"listing all trees takes {budget}; "
-        f"the posterior is exact for trees up to depth {core.max_depth}. To go deeper, lower max_bins, raise "
-        f"min_samples_leaf or {remedy}; max_depth={core.max_depth} asks for just this{_expected(cost, core.max_depth)}",
-        DepthLimitedWarning,
-        stacklevel=_stack_level(),
+def tell_depth(graph: Graph, cost: CostEstimate | None) -> str:
+    """Say up to which depth a graph that a limit ended is exact, and what deeper ones cost if that is known."""
+    crossed, depth = crossed_limit(graph), graph.max_depth
+    assert crossed is not None
+    assert depth is not None
+    told = (
+        f"listing all trees takes {crossed.budget}; the posterior is exact for trees up to depth {depth}. To go "
+        f"deeper, lower max_bins, raise min_samples_leaf or {crossed.remedy}; max_depth={depth} asks for just this"
     )
+    if cost is None or not cost.by_depth:
+        return told
+    deeper = [part for part in cost.by_depth if (part.depth or 0) > depth]
+    return "\n  ".join([f"{told}. Expected:", *map(str, [*deeper, cost.all_trees])])
 
 
-def _predicted(cells: Cells, family: Family, limits: Limits) -> CostEstimate | None:
+def _is_in_a_hurry(limits: Limits) -> bool:
+    """Tell whether there is no time to predict a cost."""
+    return limits.seconds is not None and limits.seconds - _SECONDS_TO_PREDICT < (limits.time_limit or 0.0) / 2
+
+
+def _predicted(graph: Graph) -> CostEstimate | None:
     """Return what deeper trees will cost; None if there is no memory to find it out, since the graph stands without."""
     try:
-        return predict_cost(cells, family, limits)
+        return predict_cost(graph.cells, graph.family, graph.limits, n_runs=1)
     except MemoryError:
         return None
-
-
-def _expected(cost: CostEstimate | None, depth: int) -> str:
-    """Return the cost of trees that are deeper, a line for each depth and one for all."""
-    if cost is None or not cost.by_depth:
-        return ""
-    deeper = [part for part in cost.by_depth if (part.depth or 0) > depth]
-    return "\n  ".join([". Expected:", *map(str, [*deeper, cost.all_trees])])
 
 
 def _stack_level() -> int:

@@ -6,7 +6,7 @@ import math
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import count, pairwise
+from itertools import count
 
 import numpy as np
 
@@ -184,14 +184,6 @@ class Layers:
         """Cells of new boxes, and of those whose splits are listed."""
         return sum(self.cells[: depth + 1]) + sum(self.cells[:depth])
 
-    def n_cells_held(self, depth: int) -> float:
-        """Cells of two layers at once, at most: the last one's are not kept."""
-        return _most_of_two([*self.cells[:depth], 0.0])
-
-    def n_boxes_held(self, depth: int) -> float:
-        """Boxes of two layers at once, at most."""
-        return _most_of_two(self.boxes[: depth + 1])
-
     def n_pairs(self, depth: int) -> float:
         """Pairs of splits, one made after the other, from the boxes of a layer on."""
         return self.splits[depth] * self.splits[depth] / max(1.0, self.boxes[depth])
@@ -248,10 +240,6 @@ class _CellsABox(_Table):
         few = super()._estimate(level, probe)
         half, half_above = self.at(level, probe + 1), self.at(level - 1, probe + 1)
         return math.sqrt(few * self.at(level - 1, probe) * half / half_above) if half > 0 and half_above > 0 else few
-
-
-def _most_of_two(layers: list[float]) -> float:
-    return max((above + below for above, below in pairwise(layers)), default=sum(layers))
 
 
 def _ratios(above: list[int], below: list[int]) -> list[float]:

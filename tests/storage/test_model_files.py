@@ -113,7 +113,7 @@ def test_limits_that_do_not_reach_the_depth_of_a_model_are_an_error_that_says_wh
     said = r"trees up to depth 5 of the model takes more than max_memory=50\.0 kB; raise max_memory"
     with pytest.raises(bcart.MemoryBudgetError, match=said):
         saved.posterior(bcart.Limits(max_memory="50kB"))
-    monkeypatch.setattr("bcart.graph.build_graph", out_of_time)
+    monkeypatch.setattr("bcart.graph.list_graph", out_of_time)
     with pytest.raises(bcart.TimeBudgetError, match=r"takes longer than time_limit=0\.5 s; raise time_limit"):
         saved.posterior(bcart.Limits(time_limit=0.5))
 

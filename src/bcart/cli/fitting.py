@@ -21,7 +21,7 @@ from bcart.files.columns import Choice
 from bcart.files.source import Source
 from bcart.files.targets import Task
 from bcart.files.training import Sample, TrainingFile, read_training_file
-from bcart.graph import build_graph
+from bcart.graph import crossed_limit, list_graph, tell_depth
 from bcart.grid import Binning, Grid
 from bcart.leaves import LeafModel
 from bcart.limits import Limits
@@ -108,11 +108,10 @@ def list_trees(data: Grouped, settings: Settings, console: Console) -> tuple[Pos
         cost = predict_cost(data.cells, settings.family, settings.limits)
     print_cost(cost, settings.limits.n_bytes, console)
     prior, start = settings.tree_prior, time.monotonic()
-    with warnings.catch_warnings(record=True) as caught, BuildProgress() as progress:
-        warnings.simplefilter("always", DepthLimitedWarning)
-        graph = build_graph(data.cells, settings.family, settings.limits, progress)
-    for warning in caught:
-        warn(str(warning.message))
+    with BuildProgress() as progress:
+        graph = list_graph(data.cells, settings.family, settings.limits, progress)
+    if crossed_limit(graph) is not None:
+        warn(tell_depth(graph, cost))
     posterior = Posterior(graph, data.leaf, prior, data.grid, data.classes, settings.limits.n_jobs)
     with working("adding up all trees"):
         posterior.map_tree()
