@@ -284,3 +284,20 @@ def test_a_pickle_without_room_for_boxes_is_small_and_gives_the_same_bits(name, 
 
 def no_room(self):
     raise bcart.MemoryBudgetError
+
+
+@pytest.mark.parametrize("n_cells", [40, 300])
+@pytest.mark.parametrize("kinds", [("numeric",) * 3, ("optional", "numeric", "nominal")])
+def test_statistics_of_boxes_whose_cells_are_not_kept_are_those_of_the_cells(kinds, n_cells):
+    rng = np.random.default_rng(0)
+    codes = np.stack(np.unravel_index(rng.permutation(1000)[:n_cells], (10, 10, 10)), axis=1)
+    cells = bcart.Cells(codes, rng.random((n_cells, 2)), kinds=kinds)
+    graph = bcart.build_graph(cells, bcart.Family(1), folding="never")
+    core, splits = graph.core, graph.splits_of(0)
+    assert len(splits) >= 27
+    for split in splits:
+        test = graph.tests.of(core.tests[split])
+        is_left = test.is_left(cells.codes[:, test.feature])
+        for box, side in ((core.left[split], is_left), (core.right[split], ~is_left)):
+            assert core.n_cells[box] == side.sum()
+            np.testing.assert_allclose(core.statistics[box], cells.statistics[side].sum(axis=0), rtol=1e-13)

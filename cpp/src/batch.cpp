@@ -25,11 +25,10 @@ std::uint32_t shard_of(std::uint32_t n_cells, std::uint64_t key) {
 void Chunk::write_cells(const Sight& sight, const Cells& cells, const TestNumbers& numbers, Cell* scratch,
                         Cell* written) const {
   const std::span<const Cell> parent = box(sight.box);
-  const bool is_left = sight.child % 2 == 0;
   if (sight.mask != 0) {
-    select_cells(parent, is_left ? sight.mask : all_cells(parent.size()) ^ sight.mask, written);
+    select_cells(parent, sight.is_left() ? sight.mask : all_cells(parent.size()) ^ sight.mask, written);
   } else {
-    select_cells(cells, parent, numbers.test(found->tests[sight.child / 2]), is_left, scratch);
+    select_cells(cells, parent, test(sight, numbers), sight.is_left(), scratch);
     if (written != scratch) std::copy_n(scratch, sight.n_cells, written);
   }
 }

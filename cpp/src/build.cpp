@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "bcart/batch.hpp"
+#include "bcart/code_sums.hpp"
 #include "bcart/fold.hpp"
 #include "bcart/layers.hpp"
 #include "bcart/numbering.hpp"
@@ -44,7 +45,8 @@ class Builder {
       : cells_(cells), family_(family), rules_(cells, family), limits_(limits), workers_(workers), progress_(progress) {
     workers.keep(n_affordable_workers());
     batch_.emplace(rules_, workers);
-    for (std::size_t i = 0; i < workers.size(); ++i) scratch_.emplace_back(cells.n_cells + 1);
+    for (std::size_t i = 0; i < workers.size(); ++i)
+      tools_.push_back({Array<Cell>(cells.n_cells + 1), CodeSums(cells)});
     graph_.n_bins = cells.n_bins;
     graph_.kinds = cells.kinds;
     graph_.n_statistics = cells.n_statistics;
@@ -101,8 +103,8 @@ class Builder {
   std::size_t bytes_of_rules() const { return rules_.n_bytes() + (bytes_of_work() > 1'000'000 ? bytes_of_work() : 0); }
   // What the others hold while they work is not counted, so there are only as many as it is little for.
   std::size_t n_affordable_workers() const {
-    const std::size_t scratch = (cells_.n_cells + 1) * sizeof(Cell);
-    return limits_.max_bytes / kShareOfWork / std::max(bytes_of_work() + scratch, kLittleWork);
+    const std::size_t tools = (cells_.n_cells + 1) * sizeof(Cell) + CodeSums::n_bytes(cells_);
+    return limits_.max_bytes / kShareOfWork / std::max(bytes_of_work() + tools, kLittleWork);
   }
   std::size_t bytes_a_split() const { return 2 * sizeof(BoxId) + graph_.tests.bytes_each(); }
   std::size_t bytes_a_box() const {
@@ -111,6 +113,11 @@ class Builder {
     return sizeof(std::uint64_t) + 2 * sizeof(std::uint32_t) + statistics + besides;
   }
 
+  struct Tools {
+    Array<Cell> cells;  // of one box, and one more
+    CodeSums sums;
+  };
+
   const Cells& cells_;
   const Family& family_;
   SplitRules rules_;
@@ -118,7 +125,7 @@ class Builder {
   Workers& workers_;
   Progress& progress_;
   std::optional<Batch> batch_;
-  std::vector<Array<Cell>> scratch_;  // one a worker: the cells of one box, and one more
+  std::vector<Tools> tools_;  // one a worker
   Graph graph_;
   Numbering numbering_{cells_.n_cells};  // of children, until the boxes are sorted
   Layers layers_{graph_, rules_};
@@ -360,13 +367,19 @@ void Builder::store_new_boxes(const Chunk& chunk, std::size_t worker) {
   FrontierBlock& block = *next_frontier_.back();
   std::size_t id = chunk.first_new_id;
   std::size_t first_cell = chunk.first_new_cell;
-  Cell* scratch = scratch_[worker].data();
+  auto& [scratch, sums] = tools_[worker];
+  sums.forget();
   chunk.for_each_new([&](const NewBox& box, const Sight& sight) {
     sight.slot->set_id(batch_->number(box.claim));
     graph_.n_cells[id] = sight.n_cells;
-    Cell* place = keeps_cells_ ? block.cells.data() + first_cell : scratch;
-    chunk.write_cells(sight, cells_, rules_.numbers(), scratch, place);
-    cells_.add_up({place, sight.n_cells}, graph_.statistics.data() + id * cells_.n_statistics);
+    double* statistics = graph_.statistics.data() + id * cells_.n_statistics;
+    if (keeps_cells_ || sight.mask != 0) {
+      Cell* place = keeps_cells_ ? block.cells.data() + first_cell : scratch.data();
+      chunk.write_cells(sight, cells_, rules_.numbers(), scratch.data(), place);
+      cells_.add_up({place, sight.n_cells}, statistics);
+    } else {
+      sums.write(chunk.box(sight.box), chunk.test(sight, rules_.numbers()), sight.is_left(), statistics);
+    }
     if (keeps_cells_) {
       first_cell += sight.n_cells;
       block.ends[block.ends.size() - (graph_.n_boxes() - id)] = first_cell;

@@ -46,6 +46,8 @@ struct Sight {
   std::uint32_t child;
   std::uint32_t n_cells;
   std::uint32_t shard;
+
+  bool is_left() const { return child % 2 == 0; }
 };
 
 // A box whose first sight is one of the chunk's.
@@ -84,6 +86,10 @@ struct Chunk {
 
   std::span<const Cell> box(std::size_t i) const { return block->box(first_box + i); }
   BoxId claim(std::size_t child) const { return first_claim + static_cast<BoxId>(child); }
+
+  Test test(const Sight& sight, const TestNumbers& numbers) const {
+    return numbers.test(found->tests[sight.child / 2]);
+  }
 
   // Writes the cells of a child and not one more: behind them another worker may write. `scratch` has room for the
   // cells of its parent and one more, and may be the same place.
