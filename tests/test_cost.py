@@ -115,7 +115,7 @@ def test_where_boxes_are_rare_or_cells_too_many_random_ranges_tell_nothing(n):
 def test_many_layers_that_are_expected_to_hold_few_boxes_or_very_many():
     probe = Probe(4, [1, 2], [4, 4], [1], False, 4, 6, 3, 0.5, 1, 10, 0.1)
     for expected in (1.0, 1e3, 1e300):
-        layers = Layers([probe], None, math.inf, expected)
+        layers = Layers.told_by([probe], None, math.inf, expected)
         assert 3 <= layers.n_boxes(layers.n_levels) < math.inf
 
 
@@ -341,7 +341,7 @@ def test_deeper_trees_cost_more_and_seconds_are_positive():
             assert 0 < part.seconds < math.inf
         for shallow, deep in zip(cost.by_depth, cost.by_depth[1:], strict=False):
             assert shallow.n_boxes < deep.n_boxes
-            assert shallow.n_bytes < deep.n_bytes
+            assert shallow.n_bytes <= deep.n_bytes  # the layers above may have been the fullest
 
 
 def test_the_table_has_one_row_a_depth():

@@ -178,7 +178,7 @@ def predict_cost(cells: Cells, family: Family, limits: Limits, n_runs: int = 2) 
     lightest = float(cells.weights.min())
     has_all_boxes = family.min_samples_leaf <= lightest and family.min_samples_split <= 2 * lightest
     expected = estimate_boxes(cells) if has_all_boxes and not probes[0].is_complete else None
-    layers = Layers(probes, family.max_depth, most_boxes(cells), expected)
+    layers = Layers.told_by(probes, family.max_depth, most_boxes(cells), expected)
     prices = _Prices(layers, cells, _seconds_of(probes))
     by_depth = [prices.listed(depth) for depth in range(1, layers.n_levels + 1)]
     deepest = by_depth[-1] if by_depth else prices.listed(0)

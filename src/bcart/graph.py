@@ -17,10 +17,10 @@ from bcart.cached import cached_property
 from bcart.cells import Cells
 from bcart.cost import CostEstimate, predict_cost
 from bcart.errors import BcartError, DepthLimitedWarning, MemoryBudgetError, TimeBudgetError
-from bcart.grid import CodeArray
 from bcart.limits import Limits, format_bytes
 from bcart.listing import FOLDED_LEVELS, Family, Folding, core_kinds, list_boxes
 from bcart.memory import within_memory
+from bcart.split_tests import Tests
 
 _NO_BOX = np.iinfo(np.uint32).max
 _SECONDS_TO_PREDICT = 5.0  # on a slow machine
@@ -45,37 +45,6 @@ class Progress(NamedTuple):
 
 
 OnProgress = Callable[[Progress], object]
-
-
-class Test(NamedTuple):
-    """What a split asks: whether a code lies between `first` and `lower`; `upper` is the next that occurs."""
-
-    feature: int
-    form: int
-    lower: int
-    upper: int
-
-    @property
-    def first(self) -> int:
-        """The least code that goes left."""
-        return self.lower if self.form == _core.Form.EQUALS else int(self.form == _core.Form.MISSING_RIGHT)
-
-    def is_left(self, codes: CodeArray) -> npt.NDArray[np.bool_]:
-        """Tell which codes go left."""
-        return (codes >= self.first) & (codes <= self.lower)
-
-
-class Tests(NamedTuple):
-    """All tests by their numbers, one array entry a test."""
-
-    feature: npt.NDArray[np.uint32]
-    form: npt.NDArray[np.uint32]
-    lower: npt.NDArray[np.uint32]
-    upper: npt.NDArray[np.uint32]
-
-    def of(self, number: int) -> Test:
-        """Return the test of a number."""
-        return Test(*(int(column[number]) for column in self))
 
 
 @within_memory()

@@ -6,7 +6,6 @@ import math
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import count
 
 import numpy as np
 
@@ -109,59 +108,31 @@ def probe_all_and_fewer(cells: Cells, family: Family, limits: Limits) -> Iterato
         order = order[::2]
 
 
+@dataclass(frozen=True)
 class Layers:
-    """The layers of the graph of all cells: counted as far as the probe went, and estimated from there on.
+    """The layers of the graph of all cells: counted as far as the probe went, and estimated from there on."""
 
-    A box of twice the cells can be split once more: how much a layer is larger than the one above it is nearly the same
-    for the layer below and twice the cells. What the probes have not reached is filled in along these diagonals, or
-    from layer to layer where growth falls evenly. There are no more boxes than ways to restrict the codes, and the more
-    of them are known, the fewer are new: also in a layer that a probe has begun. Where it is known how many boxes there
-    are in all, growth is made as much faster or slower as it takes to come to them.
-    """
+    boxes: list[float]
+    cells: list[float]
+    splits: list[float]
+    n_known: int
+    is_complete: bool
+    bytes_a_test: int
+    bytes_of_rules: int
 
-    def __init__(self, probes: list[Probe], max_depth: int | None, most: float, expected: float | None = None) -> None:
-        self.n_known = len(probes[0].boxes)
-        self.is_complete = probes[0].is_complete
-        self.bytes_a_test = probes[0].bytes_a_test
-        self.bytes_of_rules = probes[0].bytes_of_rules
-        self._probes, self._most = probes, most
-        self._growth = _Growth([probe.growths for probe in probes], probes)
-        self._cells_a_box = _CellsABox([probe.cells_a_box for probe in probes], probes)
-        self._splits_a_box = _Table([probe.splits_a_box for probe in probes], probes)
-        self._extend(1.0 if expected is None or self.is_complete else self._pace_to(expected))
-        if max_depth is not None:
-            del self.boxes[max_depth + 1 :], self.cells[max_depth + 1 :], self.splits[max_depth:]
+    @classmethod
+    def told_by(cls, probes: list[Probe], max_depth: int | None, most: float, expected: float | None = None) -> Layers:
+        """Return what probes of all cells and of fewer tell.
 
-    def _extend(self, pace: float) -> None:
-        """Add layers to those that were counted while there are more boxes.
-
-        Growth is by a `pace` more than probes say, and the more so the farther it is from what was counted; but no more
-        than in the layer above, nor than a layer that was begun allows.
+        There are no more than `most` boxes; `expected` is how many there are in all, if that is known.
         """
-        known, growth = self._probes[0], self._growth
-        self.boxes, self.cells, self.splits = (list(map(float, n)) for n in (known.boxes, known.cells, known.splits))
-        last_growth = known.most_growth
-        for level in count(len(self.boxes)):
-            if not known.saw_the_root or self.is_complete or level > _MOST_LEVELS:
-                break
-            grown = min(growth.at(level - 1, 0), growth.at(level - 2, 0)) if level > 1 else growth.at(0, 0)
-            last_growth = min(last_growth, grown * pace ** min(level + 1 - self.n_known, _FARTHEST) ** 2)
-            if last_growth < _NO_GROWTH:
-                break
-            self.splits.append(self.boxes[-1] * self._splits_a_box.at(level - 1, 0))
-            n_before = sum(self.boxes)
-            n_new = n_before * (2**last_growth - 1) * (1 - n_before / self._most)
-            self.boxes.append(max(0.0, min(n_new, self._most - n_before)))
-            self.cells.append(self.boxes[-1] * max(1.0, self._cells_a_box.at(level, 0)))
-
-    def _pace_to(self, n_boxes: float) -> float:
-        """Return how much faster boxes have to grow for so many in all."""
-        slow, fast = 1 / _MOST_PACE, _MOST_PACE
-        while fast / slow > 1.001:
-            middle = math.sqrt(slow * fast)
-            self._extend(middle)
-            slow, fast = (middle, fast) if sum(self.boxes) < n_boxes else (slow, middle)
-        return slow
+        whole, extension = probes[0], _Extension(probes, most)
+        pace = 1.0 if expected is None or whole.is_complete else extension.pace_to(expected)
+        boxes, cells, splits = extension.at_pace(pace)
+        if max_depth is not None:
+            del boxes[max_depth + 1 :], cells[max_depth + 1 :], splits[max_depth:]
+        n_bytes = whole.bytes_a_test, whole.bytes_of_rules
+        return cls(boxes, cells, splits, len(whole.boxes), whole.is_complete, *n_bytes)
 
     @property
     def n_levels(self) -> int:
@@ -187,6 +158,54 @@ class Layers:
     def n_pairs(self, depth: int) -> float:
         """Pairs of splits, one made after the other, from the boxes of a layer on."""
         return self.splits[depth] * self.splits[depth] / max(1.0, self.boxes[depth])
+
+
+class _Extension:
+    """What comes after the layers that were counted.
+
+    A box of twice the cells can be split once more: how much a layer is larger than the one above it is nearly the same
+    for the layer below and twice the cells. What the probes have not reached is filled in along these diagonals, or
+    from layer to layer where growth falls evenly. There are no more boxes than ways to restrict the codes, and the more
+    of them are known, the fewer are new: also in a layer that a probe has begun. Where it is known how many boxes there
+    are in all, growth is made as much faster or slower as it takes to come to them.
+    """
+
+    def __init__(self, probes: list[Probe], most: float) -> None:
+        self.whole, self.most = probes[0], most
+        self.growth = _Growth([probe.growths for probe in probes], probes)
+        self.cells_a_box = _CellsABox([probe.cells_a_box for probe in probes], probes)
+        self.splits_a_box = _Table([probe.splits_a_box for probe in probes], probes)
+
+    def at_pace(self, pace: float) -> tuple[list[float], list[float], list[float]]:
+        """Return boxes, cells and splits by layer, those that were counted first.
+
+        Growth is by a `pace` more than probes say, and the more so the farther it is from what was counted; but no more
+        than in the layer above, nor than a layer that was begun allows.
+        """
+        whole, growth, n_known = self.whole, self.growth, len(self.whole.boxes)
+        boxes, cells, splits = (list(map(float, n)) for n in (whole.boxes, whole.cells, whole.splits))
+        last_growth = whole.most_growth
+        for level in range(n_known, _MOST_LEVELS + 1):
+            if not whole.saw_the_root or whole.is_complete:
+                break
+            grown = min(growth.at(level - 1, 0), growth.at(level - 2, 0)) if level > 1 else growth.at(0, 0)
+            last_growth = min(last_growth, grown * pace ** min(level + 1 - n_known, _FARTHEST) ** 2)
+            if last_growth < _NO_GROWTH:
+                break
+            splits.append(boxes[-1] * self.splits_a_box.at(level - 1, 0))
+            n_before = sum(boxes)
+            n_new = n_before * (2**last_growth - 1) * (1 - n_before / self.most)
+            boxes.append(max(0.0, min(n_new, self.most - n_before)))
+            cells.append(boxes[-1] * max(1.0, self.cells_a_box.at(level, 0)))
+        return boxes, cells, splits
+
+    def pace_to(self, n_boxes: float) -> float:
+        """Return how much faster boxes have to grow for so many in all."""
+        slow, fast = 1 / _MOST_PACE, _MOST_PACE
+        while fast / slow > 1.001:
+            middle = math.sqrt(slow * fast)
+            slow, fast = (middle, fast) if sum(self.at_pace(middle)[0]) < n_boxes else (slow, middle)
+        return slow
 
 
 class _Table:

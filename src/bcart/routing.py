@@ -9,9 +9,9 @@ import numpy.typing as npt
 
 from bcart import _core
 from bcart.cached import cached_property
-from bcart.graph import Tests
 from bcart.grid import Grid
 from bcart.parse import FloatArray
+from bcart.split_tests import Tests
 from bcart.tables import refuse_infinite
 from bcart.tree import describe_test
 

@@ -17,7 +17,7 @@ LEVELS = (
     {"limits"},
     {"_core"},
     {"grid", "cells"},
-    {"listing"},
+    {"listing", "split_tests"},
     {"probes", "census"},
     {"cost"},
     {"leaves", "priors", "graph"},
