@@ -220,7 +220,7 @@ ENGINE = (
         "unroll",
     },
     {"array", "test_numbers", "leaf", "row_cuts", "addition"},
-    {"table", "numbering", "splits", "encode", "group"},
+    {"table", "numbering", "code_sums", "splits", "encode", "group"},
     {"graph", "batch", "weigh", "add_up"},
     {"layers"},
     {"build", "depths", "queries", "fold", "tallies"},
