@@ -2,6 +2,7 @@
 
 import math
 import pickle
+from decimal import Decimal, localcontext
 from fractions import Fraction
 
 import numpy as np
@@ -211,6 +212,28 @@ def test_the_chance_of_a_count_is_that_of_a_negative_binomial_distribution_howev
     else:
         expected = stats.poisson.logpmf(y, shape / rate)  # which is near, and of which scipy loses no digits
     np.testing.assert_allclose(found, expected, rtol=1e-6 if n_rows < 1e12 else 1e-9)
+
+
+@pytest.mark.parametrize("n_rows", [0.0, 30.0, 9e4, 2e5, 1e8, 1e12, 1e18])
+@pytest.mark.parametrize("mean", [0.01, 3.7, 1000.0])
+def test_the_chance_of_at_most_a_count_is_a_sum_of_chances_however_many_rows(n_rows, mean):
+    statistics, y = np.array([[n_rows, mean * n_rows, 0.0]]), np.array([0, 1, 3, 7, 900, 1000, 1030])
+    leaf = PoissonLeaf(1.5, 0.5)
+    found = leaf.target_cdf(y.astype(float), np.repeat(statistics, len(y), axis=0))
+    shape, rate = Decimal(1.5 + mean * n_rows), Decimal(0.5 + n_rows)
+    with localcontext() as context:
+        context.prec = 50
+        sums = [term := (shape * (rate / (rate + 1)).ln()).exp()]
+        for count in range(1, y[-1] + 1):
+            term *= (shape + count - 1) / count / (rate + 1)
+            sums.append(sums[-1] + term)
+    np.testing.assert_allclose(found, [float(sums[count]) for count in y], rtol=0, atol=2e-7)
+    np.testing.assert_array_equal(leaf.target_cdf(np.array([-1.0, -0.5]), np.repeat(statistics, 2, axis=0)), 0.0)
+
+
+def test_a_quantile_is_found_where_counts_are_too_large_to_be_told_from_their_neighbours():
+    found = PoissonLeaf(1.0, 1e-17).target_quantile(0.9, np.zeros((1, 3)))
+    np.testing.assert_allclose(found, stats.expon.ppf(0.9) * 1e17, rtol=1e-12)
 
 
 def test_a_prior_mean_that_counts_for_all_rows_that_there_could_be_leaves_the_score_finite():

@@ -2,9 +2,11 @@
 
 import numpy as np
 import pytest
+from scipy.optimize import brentq
 from scipy.special import betaincinv
+from scipy.stats import gamma
 
-from bcart.leaves import DirichletLeaf, central_interval
+from bcart.leaves import DirichletLeaf, PoissonLeaf, central_interval
 from bcart.mixtures import Mixtures
 
 LEVELS = (0.01, 0.4999995, 0.5, 0.5000005, 0.99)
@@ -39,6 +41,13 @@ def test_quantiles_of_leaves_of_very_different_weight_rise_with_the_level():
     assert np.all(np.diff(found) > 0)
     assert found[0] < 1e-29
     assert found[-1] > 0.1
+
+
+def test_a_quantile_of_counts_is_found_where_they_are_too_large_to_be_told_from_their_neighbours():
+    statistics = np.array([[0.0, 0.0, 0.0], [0.0, 1.0, 0.0]])  # the prior's geometric distribution, and one of shape 2
+    found = Mixtures(np.array([2]), statistics, np.full(2, 0.5), PoissonLeaf(1.0, 1e-17)).target_quantile(0.9)
+    expected = brentq(lambda x: (gamma.cdf(x, 1) + gamma.cdf(x, 2)) / 2 - 0.9, 0, 9)
+    np.testing.assert_allclose(found, 1e17 * expected, rtol=1e-9)
 
 
 def test_the_ends_of_an_interval_are_in_order_where_rounding_has_crossed_the_quantiles():

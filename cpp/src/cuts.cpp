@@ -48,9 +48,6 @@ class FewCuts {
 };
 
 #if defined(__x86_64__)
-const bool has_wide_registers = __builtin_cpu_supports("avx2");
-
-// Four numbers at once instead of two.
 template <class Work>
 [[gnu::target("avx2")]] auto work_widely(const Work& work) {
   return work();
@@ -61,12 +58,20 @@ template <class Work>
 template <class Work>
 auto at_full_width(const Work& work) {
 #if defined(__x86_64__)
-  if (has_wide_registers) return work_widely(work);
+  if (has_wide_registers()) return work_widely(work);
 #endif
   return work();
 }
 
 }  // namespace
+
+bool has_wide_registers() {
+#if defined(__x86_64__)
+  return __builtin_cpu_supports("avx2");
+#else
+  return false;
+#endif
+}
 
 Cuts::Cuts(const std::vector<double>& cuts) : n_cuts_(cuts.size()) {
   while (cuts.size() >= 1ULL << n_levels_) ++n_levels_;

@@ -106,7 +106,7 @@ void widen(const Numbers& numbers, const Cuts& cuts, double* lowest, double* hig
 }
 
 // The distinct numbers of a column that one worker has met, up to one more than are of interest.
-struct Sight {
+struct NumbersMet {
   bool has_missing = false;
   double lowest = kInfinity, highest = -kInfinity;
   std::vector<double> distinct;
@@ -118,8 +118,8 @@ struct Sight {
   }
 };
 
-void look_for_extremes(const Column& column, std::size_t begin, std::size_t end, Sight& sight) {
-  double lowest = sight.lowest, highest = sight.highest;
+void look_for_extremes(const Column& column, std::size_t begin, std::size_t end, NumbersMet& met) {
+  double lowest = met.lowest, highest = met.highest;
   bool has_missing = false;
   for (std::size_t row = begin; row < end; ++row) {
     const double x = column[row];
@@ -127,33 +127,33 @@ void look_for_extremes(const Column& column, std::size_t begin, std::size_t end,
     lowest = x < lowest ? x : lowest;
     highest = x > highest ? x : highest;
   }
-  sight.lowest = lowest;
-  sight.highest = highest;
-  sight.has_missing |= has_missing;
+  met.lowest = lowest;
+  met.highest = highest;
+  met.has_missing |= has_missing;
 }
 
 // Returns whether there are more than are of interest.
 bool look_for_distinct(const Column& column, std::size_t begin, std::size_t end, std::size_t max_distinct,
-                       Sight& sight) {
+                       NumbersMet& met) {
   double last = std::numeric_limits<double>::quiet_NaN();
   for (std::size_t row = begin; row < end; ++row) {
     const double x = column[row];
     if (x == last || std::isnan(x)) continue;
-    sight.insert(x, max_distinct);
-    if (sight.distinct.size() > max_distinct) return true;
+    met.insert(x, max_distinct);
+    if (met.distinct.size() > max_distinct) return true;
     last = x;
   }
   return false;
 }
 
-Extent put_together(const std::vector<Sight>& sights, std::size_t column, std::size_t n_columns, bool has_many,
+Extent put_together(const std::vector<NumbersMet>& met, std::size_t column, std::size_t n_columns, bool has_many,
                     std::size_t max_distinct) {
-  Sight all;
-  for (std::size_t i = column; i < sights.size(); i += n_columns) {
-    all.has_missing |= sights[i].has_missing;
-    all.lowest = std::min(all.lowest, sights[i].lowest);
-    all.highest = std::max(all.highest, sights[i].highest);
-    for (const double x : sights[i].distinct) all.insert(x, max_distinct);
+  NumbersMet all;
+  for (std::size_t i = column; i < met.size(); i += n_columns) {
+    all.has_missing |= met[i].has_missing;
+    all.lowest = std::min(all.lowest, met[i].lowest);
+    all.highest = std::max(all.highest, met[i].highest);
+    for (const double x : met[i].distinct) all.insert(x, max_distinct);
   }
   if (!has_many && all.distinct.size() <= max_distinct) return {all.has_missing, false, all.distinct};
   return {all.has_missing, true, {all.lowest + 0.0, all.highest + 0.0}};
@@ -229,20 +229,20 @@ template std::vector<Blemishes> encode(const Columns&, const std::vector<Cuts>&,
 
 std::vector<Extent> survey(const Columns& table, std::size_t max_distinct, Workers& workers) {
   const std::size_t n_columns = table.size();
-  std::vector<Sight> sights(n_columns * workers.size());
+  std::vector<NumbersMet> all_met(n_columns * workers.size());
   std::vector<std::atomic<bool>> has_many(n_columns);
   for_each_batch(table, workers, [&](std::size_t begin, std::size_t end, std::size_t worker) {
     for (std::size_t column = 0; column < n_columns; ++column) {
       const Column& numbers = table.columns[column];
-      Sight& sight = sights[worker * n_columns + column];
-      look_for_extremes(numbers, begin, end, sight);
+      NumbersMet& met = all_met[worker * n_columns + column];
+      look_for_extremes(numbers, begin, end, met);
       if (has_many[column].load(std::memory_order_relaxed)) continue;
-      if (look_for_distinct(numbers, begin, end, max_distinct, sight)) has_many[column] = true;
+      if (look_for_distinct(numbers, begin, end, max_distinct, met)) has_many[column] = true;
     }
   });
   std::vector<Extent> extents;
   for (std::size_t column = 0; column < n_columns; ++column) {
-    extents.push_back(put_together(sights, column, n_columns, has_many[column], max_distinct));
+    extents.push_back(put_together(all_met, column, n_columns, has_many[column], max_distinct));
   }
   return extents;
 }

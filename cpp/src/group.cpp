@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <bit>
 #include <cstring>
 #include <limits>
@@ -12,13 +11,14 @@
 #include <utility>
 #include <vector>
 
+#include "bcart/key_set.hpp"
 #include "bcart/unroll.hpp"
 
 namespace bcart {
 namespace {
 
-using Key = std::uint64_t;
-using Row = std::uint32_t;
+using Key = KeySet::Key;
+using Row = KeySet::Row;
 
 constexpr std::size_t kRowsAtOnce = 1U << 14;
 constexpr std::size_t kMostBits = 1U << 27;   // one for each possible key, which fits into a group's number, too
@@ -30,7 +30,7 @@ constexpr std::size_t kMostDigits = 8;  // that a key gets at once
 constexpr std::size_t kAhead = 16;      // so many slots or rows are on their way from memory
 
 template <class Code>
-void raise_to(const Code* __restrict codes, std::size_t n, Code* __restrict largest) {
+void keep_larger(const Code* __restrict codes, std::size_t n, Code* __restrict largest) {
   for (std::size_t i = 0; i < n; ++i) largest[i] = largest[i] < codes[i] ? codes[i] : largest[i];
 }
 
@@ -41,7 +41,7 @@ std::vector<Key> count_codes(const Code* codes, std::size_t n_rows, std::size_t 
   std::vector<Code> largest(width * workers.size());
   workers.run_ranges(0, n_rows, kRowsAtOnce, [&](std::size_t begin, std::size_t end, std::size_t worker) {
     for (std::size_t i = begin * n_features; i < end * n_features; i += width) {
-      raise_to(codes + i, std::min(width, end * n_features - i), largest.data() + worker * width);
+      keep_larger(codes + i, std::min(width, end * n_features - i), largest.data() + worker * width);
     }
   });
   std::vector<Key> n_codes(n_features, 1);
@@ -107,9 +107,9 @@ struct Rank {
 };
 
 // The keys that one worker has met, a bit for each, and the rows that met them first.
-struct Sight {
+struct KeyBits {
   std::vector<std::uint64_t> is_met;
-  std::vector<Row> rows;
+  Array<Row> rows;
   std::size_t n_rows = 0;
 
   void make_room(std::size_t n_words, std::size_t n_more) {
@@ -126,12 +126,12 @@ struct Sight {
   }
 };
 
-std::vector<Rank> rank_bits(const std::vector<Sight>& sights, std::size_t n_words, Workers& workers) {
+std::vector<Rank> rank_bits(const std::vector<KeyBits>& met, std::size_t n_words, Workers& workers) {
   std::vector<Rank> ranks(n_words);
   workers.run_ranges(0, n_words, kRowsAtOnce, [&](std::size_t begin, std::size_t end, std::size_t) {
-    for (const Sight& sight : sights) {
-      if (sight.is_met.empty()) continue;
-      for (std::size_t i = begin; i < end; ++i) ranks[i].is_met |= sight.is_met[i];
+    for (const KeyBits& bits : met) {
+      if (bits.is_met.empty()) continue;
+      for (std::size_t i = begin; i < end; ++i) ranks[i].is_met |= bits.is_met[i];
     }
   });
   std::size_t n_before = 0;
@@ -144,16 +144,16 @@ template <class Code>
 void number_by_bits(const Digits<Code>& digits, Groups& groups, Workers& workers) {
   Array<Group>& group_of = groups.group_of;
   const std::size_t n_words = digits.n_keys() / kBitsPerWord + 1;
-  std::vector<Sight> sights(workers.size());
+  std::vector<KeyBits> met(workers.size());
   workers.run_ranges(0, group_of.size(), kRowsAtOnce, [&](std::size_t begin, std::size_t end, std::size_t worker) {
-    Sight& sight = sights[worker];
-    sight.make_room(n_words, end - begin);
+    KeyBits& bits = met[worker];
+    bits.make_room(n_words, end - begin);
     digits.for_each_key(begin, end, [&](std::size_t row, Key key, Key) {
       group_of[row] = static_cast<Group>(key);
-      sight.meet(key, row);
+      bits.meet(key, row);
     });
   });
-  const std::vector<Rank> ranks = rank_bits(sights, n_words, workers);
+  const std::vector<Rank> ranks = rank_bits(met, n_words, workers);
   workers.run_ranges(0, group_of.size(), kRowsAtOnce, [&](std::size_t begin, std::size_t end, std::size_t) {
     for (std::size_t row = begin; row < end; ++row) {
       const Rank& rank = ranks[group_of[row] / kBitsPerWord];
@@ -162,105 +162,11 @@ void number_by_bits(const Digits<Code>& digits, Groups& groups, Workers& workers
     }
   });
   groups.some_row.resize(ranks.back().n_before + std::popcount(ranks.back().is_met));
-  workers.run(sights.size(), [&](std::size_t sight, std::size_t) {
-    for (const Row row : std::span(sights[sight].rows.data(), sights[sight].n_rows)) {  // of several the last to come
-      std::atomic_ref(groups.some_row[group_of[row]]).store(row, std::memory_order_relaxed);
-    }
-  });
-}
-
-// Keys in order of first sight, and the rows that met them first.
-class KeySet {
- public:
-  Group find_or_insert(Key key, std::size_t row) {
-    if (2 * (keys.size() + 1) > slots_.size()) grow();
-    std::size_t place = start(key);
-    while (slots_[place].id != kNone && slots_[place].key != key) place = (place + 1) & (slots_.size() - 1);
-    if (slots_[place].id == kNone) {
-      slots_[place] = {key, static_cast<Group>(keys.size())};
-      keys.push_back(key);
-      rows.push_back(static_cast<Row>(row));
-    }
-    return slots_[place].id;
-  }
-
-  void prefetch(Key key) const {
-    if (!slots_.empty()) __builtin_prefetch(&slots_[start(key)]);
-  }
-
-  std::vector<Key> keys;
-  std::vector<Row> rows;
-
- private:
-  static constexpr Group kNone = std::numeric_limits<Group>::max();
-  struct Slot {
-    Key key = 0;
-    Group id = kNone;
-  };
-
-  std::size_t start(Key key) const { return (key * 0x9E3779B97F4A7C15ULL) >> shift_; }
-
-  void grow() {
-    shift_ -= slots_.empty() ? 10 : 1;
-    slots_.assign(1ULL << (64 - shift_), Slot());
-    for (std::size_t id = 0; id < keys.size(); ++id) {
-      std::size_t place = start(keys[id]);
-      while (slots_[place].id != kNone) place = (place + 1) & (slots_.size() - 1);
-      slots_[place] = {keys[id], static_cast<Group>(id)};
-    }
-  }
-
-  int shift_ = 64;
-  std::vector<Slot> slots_;
-};
-
-// A key, and where it was met.
-struct Place {
-  Key key;
-  Group set, id;
-};
-
-bool is_before(const Place& a, const Place& b) { return a.key < b.key; }
-
-// Sorts short parts, then merges two and two, so that all workers take part and the calling one can look up in between.
-void sort_by_key(Array<Place>& places, Workers& workers) {
-  std::size_t width = kRowsAtOnce;
-  workers.run_ranges(0, places.size(), width, [&](std::size_t begin, std::size_t end, std::size_t) {
-    std::sort(places.data() + begin, places.data() + end, is_before);
-  });
-  Array<Place> merged(places.size());
-  for (; width < places.size(); width *= 2) {
-    workers.run_ranges(0, places.size(), 2 * width, [&](std::size_t begin, std::size_t end, std::size_t) {
-      const Place* const from = places.data();
-      const std::size_t middle = std::min(begin + width, end);
-      std::merge(from + begin, from + middle, from + middle, from + end, merged.data() + begin, is_before);
+  for (const KeyBits& bits : met) {
+    workers.run_ranges(0, bits.n_rows, kRowsAtOnce, [&](std::size_t begin, std::size_t end, std::size_t) {
+      for (const Row row : std::span(bits.rows.data() + begin, end - begin)) groups.some_row[group_of[row]] = row;
     });
-    std::swap(places, merged);
   }
-}
-
-// The rank of each key among those of all sets together, and a row for each rank.
-std::vector<std::vector<Group>> rank_keys(const std::vector<KeySet>& sets, Array<Row>& some_row, Workers& workers) {
-  std::vector<std::vector<Group>> ranks(sets.size());
-  std::vector<std::size_t> ends(1);
-  for (const KeySet& set : sets) ends.push_back(ends.back() + set.keys.size());
-  Array<Place> places(ends.back());
-  workers.run(sets.size(), [&](std::size_t set, std::size_t) {
-    ranks[set].resize(sets[set].keys.size());
-    for (std::size_t id = 0; id < ranks[set].size(); ++id) {
-      places[ends[set] + id] = {sets[set].keys[id], static_cast<Group>(set), static_cast<Group>(id)};
-    }
-  });
-  sort_by_key(places, workers);
-  some_row.resize(places.size());
-  std::size_t n_distinct = 0;
-  for (std::size_t i = 0; i < places.size(); ++i) {
-    const auto [key, set, id] = places[i];
-    if (i == 0 || places[i - 1].key != key) some_row[n_distinct++] = sets[set].rows[id];
-    ranks[set][id] = static_cast<Group>(n_distinct - 1);
-  }
-  some_row.resize(n_distinct);
-  return ranks;
 }
 
 // Many possible keys: each worker numbers those it meets, and then these numbers become ranks.
@@ -272,14 +178,15 @@ void number_by_hash(const Digits<Code>& digits, Groups& groups, Workers& workers
   workers.run_ranges(0, group_of.size(), kRowsAtOnce, [&](std::size_t begin, std::size_t end, std::size_t worker) {
     set_of[begin / kRowsAtOnce] = static_cast<std::uint32_t>(worker);
     KeySet& set = sets[worker];
+    set.make_room(end - begin, [&] { workers.checkpoint(worker); });
     digits.for_each_key(begin, end, [&](std::size_t row, Key key, Key later) {
       set.prefetch(later);
       group_of[row] = set.find_or_insert(key, row);
     });
   });
-  const std::vector<std::vector<Group>> ranks = rank_keys(sets, groups.some_row, workers);
+  const std::vector<Array<KeySet::Id>> ranks = rank_keys(sets, groups.some_row, workers);
   workers.run_ranges(0, group_of.size(), kRowsAtOnce, [&](std::size_t begin, std::size_t end, std::size_t) {
-    const std::vector<Group>& rank = ranks[set_of[begin / kRowsAtOnce]];
+    const Array<KeySet::Id>& rank = ranks[set_of[begin / kRowsAtOnce]];
     for (std::size_t row = begin; row < end; ++row) group_of[row] = rank[group_of[row]];
   });
 }

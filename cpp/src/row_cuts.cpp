@@ -21,8 +21,6 @@ constexpr std::size_t kMostCuts = 2'000;  // of all numbers, which stay in the n
 
 #if defined(__x86_64__)
 
-bool has_wide_registers() { return __builtin_cpu_supports("avx2"); }
-
 // Each register holds four counts in words of 64 bits; those of eight registers become the bytes of four words.
 // Returns what is left of the numbers if they are taken from themselves: no bit if all are finite.
 template <std::size_t n_cuts>
@@ -73,8 +71,6 @@ template <std::size_t n_cuts>
 }
 
 #else
-
-bool has_wide_registers() { return false; }
 
 template <std::size_t>
 bool encode_all(const double*, std::size_t, std::size_t, const double*, const std::uint8_t*, std::uint8_t*) {

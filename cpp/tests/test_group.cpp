@@ -81,6 +81,7 @@ TEST(many_groups_are_found_by_many_workers) {
   std::mt19937_64 random(3);
   check_groups(random_rows<std::uint8_t>(random, 100'000, 12, 256, 90'000), 3);
   check_groups(random_rows<std::uint8_t>(random, 100'000, 6, 10, 90'000), 3);
+  check_groups(random_rows<std::uint8_t>(random, 600'000, 7, 256, 2'000'000), 1);
 }
 
 TEST(no_rows_make_no_groups) {

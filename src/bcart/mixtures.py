@@ -142,10 +142,11 @@ class Mixtures:
         of_leaves = self.leaf.target_quantile(level, self.statistics)
         low = np.minimum.reduceat(of_leaves, self._begins) - 1.0
         high = np.maximum.reduceat(of_leaves, self._begins)
-        while (high - low > 1).any():
-            middle = np.floor((low + high) / 2)
+        middle = np.floor((low + high) / 2)
+        while ((low < middle) & (middle < high)).any():
             reached = self._excess(middle, level, self.leaf.target_cdf) >= -_ROUNDING
             low, high = np.where(reached, low, middle), np.where(reached, middle, high)
+            middle = np.floor((low + high) / 2)
         return high
 
 

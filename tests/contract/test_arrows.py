@@ -220,7 +220,7 @@ ENGINE = (
         "unroll",
     },
     {"array", "test_numbers", "leaf", "row_cuts", "addition"},
-    {"table", "numbering", "code_sums", "splits", "encode", "group"},
+    {"table", "numbering", "code_sums", "splits", "encode", "group", "key_set"},
     {"graph", "batch", "weigh", "add_up"},
     {"layers"},
     {"build", "depths", "queries", "fold", "tallies"},

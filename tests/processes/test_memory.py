@@ -185,3 +185,12 @@ def test_every_phase_of_a_folded_graph_holds_its_memory(watch, name, phase, n_jo
         )
     )
     assert_held(report, max_memory, phase)
+
+
+def test_a_leaf_of_many_like_classes_takes_little_memory(watch):
+    report = watch("""
+        point("base")
+        kept = [bcart.DirichletLeaf.for_classes(0.5, 10_000).core for _ in range(3)]
+        point("end")
+    """)
+    assert_held(report, 10, "end")

@@ -85,3 +85,25 @@ def test_ctrl_c_ends_every_phase_at_once_and_leaves_the_process_healthy(watch, p
         assert report.told == {"ended": "KeyboardInterrupt", "next_fit_works": True}
         late.append(report.points["end"].since_signal)
     assert late[-1] < LATE_SIGNAL
+
+
+def test_ctrl_c_would_be_seen_at_any_time_while_a_great_many_distinct_rows_become_cells(watch):
+    told = watch(f"""
+        codes = np.random.default_rng(0).integers(0, 256, (10_000_000, 8), dtype=np.uint8)
+        labels = codes[:, 0] % 2
+        longest = []
+        for _ in range({TRIES}):
+            seen = []
+            signal.signal(signal.SIGALRM, lambda *_: seen.append(time.perf_counter()))
+            seen.append(time.perf_counter())
+            signal.setitimer(signal.ITIMER_REAL, 0.01, 0.01)
+            n_cells = bcart.Cells.from_labels(codes, labels, 2, n_jobs=1).n_cells
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            seen.append(time.perf_counter())
+            longest.append(float(np.diff(seen).max()))
+            if longest[-1] < {LATE}:
+                break
+        tell(longest=longest, n_cells=n_cells)
+    """).told
+    assert told["n_cells"] == 10_000_000
+    assert min(told["longest"]) < LATE

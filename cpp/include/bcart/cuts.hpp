@@ -8,6 +8,9 @@
 
 namespace bcart {
 
+// Whether the processor compares four numbers at once instead of two.
+bool has_wide_registers();
+
 // Ascending numbers that part all others; a number belongs behind the cuts that are not above it.
 class Cuts {
  public:

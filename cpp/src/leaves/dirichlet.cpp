@@ -1,7 +1,9 @@
 // Classes drawn from a categorical distribution with a Dirichlet(alpha) prior; statistics are class counts.
 #include <cmath>
+#include <map>
 #include <numeric>
 #include <utility>
+#include <vector>
 
 #include "bcart/gamma.hpp"
 #include "bcart/leaf.hpp"
@@ -32,16 +34,18 @@ class DirichletLeaf final : public LeafModel {
 
   std::vector<double> alpha_;
   double alpha_sum_ = 0;
-  std::vector<Table> per_class_;
-  Table total_;
+  std::map<double, Table> tables_;  // of each alpha, and of their sum
+  std::vector<const double*> per_class_;
+  const double* total_;
 };
 
 DirichletLeaf::DirichletLeaf(std::vector<double> alpha)
     : alpha_(std::move(alpha)), alpha_sum_(std::accumulate(alpha_.begin(), alpha_.end(), 0.0)) {
-  const auto table = [](double base) {
-    Table values(kTableSize);
-    for (std::size_t n = 0; n < kTableSize; ++n) values[n] = log_rising(base, static_cast<double>(n));
-    return values;
+  const auto table = [&](double base) {
+    const auto [place, is_new] = tables_.try_emplace(base);
+    Table& values = place->second;
+    for (std::size_t n = 0; is_new && n < kTableSize; ++n) values.push_back(log_rising(base, static_cast<double>(n)));
+    return values.data();
   };
   for (const double a : alpha_) per_class_.push_back(table(a));
   total_ = table(alpha_sum_);

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import betainc, gammainc, gammaincinv, gammaln
+from scipy.special import betainc, gammainc, gammaincc, gammaincinv, gammaln, xlogy
 
 from bcart.errors import InvalidDataError, InvalidModelError
 from bcart.leaves.model import LeafModel
@@ -13,6 +13,7 @@ from bcart.memory import within_memory
 from bcart.parse import FloatArray, as_number
 
 MAX_COUNT = 1e9  # whose distribution can be told from that of its neighbours
+_LARGE_RATE = 1e5  # beyond, the chance that a count stays is too near to 1 to keep its digits
 MAX_PRIOR = 1e15  # beyond, the negative binomial distribution cannot be told from a Poisson one
 
 
@@ -104,8 +105,11 @@ class PoissonLeaf(LeafModel):
     def target_cdf(self, y: FloatArray, statistics: FloatArray) -> FloatArray:
         """Return the probability that the next count is at most `y`: it has a negative binomial distribution."""
         shape, rate = self._posterior(statistics)
-        counts = np.floor(y)
-        return np.where(counts < 0, 0.0, betainc(shape, np.maximum(counts, 0) + 1, rate / (rate + 1)))
+        counts = np.maximum(np.floor(y), 0.0)
+        chance = betainc(shape, counts + 1, rate / (rate + 1))
+        if (rate > _LARGE_RATE).any():
+            chance = np.where(rate > _LARGE_RATE, _cdf_of_large_rate(counts, shape, rate), chance)
+        return np.where(y < 0, 0.0, chance)
 
     def target_quantile(self, level: float | FloatArray, statistics: FloatArray) -> FloatArray:
         """Return the least count whose probability to be reached is at least the level."""
@@ -114,10 +118,11 @@ class PoissonLeaf(LeafModel):
         high: FloatArray = np.ceil(shape / rate)
         while (is_short := self.target_cdf(high, statistics) < level).any():
             low, high = np.where(is_short, high, low), np.where(is_short, 2 * high + 1, high)
-        while (high - low > 1).any():
-            middle = np.floor((low + high) / 2)
+        middle = np.floor((low + high) / 2)
+        while ((low < middle) & (middle < high)).any():
             is_short = self.target_cdf(middle, statistics) < level
             low, high = np.where(is_short, middle, low), np.where(is_short, high, middle)
+            middle = np.floor((low + high) / 2)
         return high
 
     def log_density(self, y: FloatArray, statistics: FloatArray) -> FloatArray:
@@ -130,6 +135,14 @@ class PoissonLeaf(LeafModel):
 
     def _posterior(self, statistics: FloatArray) -> tuple[FloatArray, FloatArray]:
         return self.shape + statistics[:, 1], self.rate + statistics[:, 0]
+
+
+def _cdf_of_large_rate(counts: FloatArray, shape: FloatArray, rate: FloatArray) -> FloatArray:
+    """Return the chance of at most so many counts up to ``rate**-2``: a Poisson one, and what its spread changes."""
+    large: FloatArray = np.maximum(rate, _LARGE_RATE)
+    mean = shape / large
+    chance = np.exp(xlogy(counts, mean) - mean - gammaln(counts + 1))
+    return np.asarray(gammaincc(counts + 1, mean) + chance * (mean - counts) / (2 * large))
 
 
 def _log_rising(x: FloatArray, n: FloatArray, scale: FloatArray) -> FloatArray:
