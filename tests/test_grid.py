@@ -85,6 +85,13 @@ def test_quantile_bins_are_of_equal_weight():
     assert np.bincount(codes).tolist() == [125] * 8
 
 
+def test_as_many_of_a_great_many_values_fall_into_each_quantile_bin():
+    values = np.random.default_rng(0).permutation(600_000)
+    grid = Grid.from_data(as_column(values), max_bins=10, binning="quantile")
+    assert grid.lowest[0].tolist() == list(range(0, 600_000, 60_000))
+    assert grid.highest[0].tolist() == list(range(59_999, 600_000, 60_000))
+
+
 def test_quantiles_are_those_of_the_weighted_rows():
     rng = np.random.default_rng(1)
     values, weights = rng.normal(size=60), rng.integers(0, 5, 60)

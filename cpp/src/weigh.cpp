@@ -16,6 +16,8 @@ constexpr std::size_t kDigits = 64 / kDigitBits;
 constexpr std::size_t kRadix = std::size_t{1} << kDigitBits;
 constexpr std::size_t kGrain = std::size_t{1} << 16;  // rows between two looks at the clock
 
+constexpr std::size_t kItemsAPage = std::size_t{1} << 8;
+
 using Histogram = std::array<std::size_t, kRadix>;
 
 // Whole numbers in the order of the floating-point numbers that they stand for: the bits of negative ones are turned.
@@ -67,10 +69,11 @@ Array<Item> known_items(const Column& column, std::size_t n_rows, Workers& worke
 template <class Item>
 void sort_by_key(Array<Item>& items, Workers& workers) {
   std::array<Histogram, kDigits> histograms{};
+  Array<Item> sorted(items.size());
   for_each_row(items.size(), workers, [&](std::size_t i) {
+    if (i % kItemsAPage == 0) sorted[i] = items[i];  // or all pages are asked for at once, between looks at the clock
     for (std::size_t digit = 0; digit < kDigits; ++digit) ++histograms[digit][items[i].key.digit(digit)];
   });
-  Array<Item> sorted(items.size());
   for (std::size_t digit = 0; digit < kDigits; ++digit) {
     Histogram& next = histograms[digit];
     if (items.size() == 0 || next[items[0].key.digit(digit)] == items.size()) continue;  // all have the same

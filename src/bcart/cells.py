@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bcart import _core
+from bcart.cached import cached_property
 from bcart.errors import InvalidDataError
 from bcart.grid import CodeArray, Kind
 from bcart.limits import Limits
@@ -102,7 +103,7 @@ class Cells:
         statistics_of = statistics if callable(statistics) else _sliced(statistics, len(row_codes))
         weights = as_weights(sample_weight, len(row_codes))
         present = present_rows(weights)
-        row_codes = row_codes if present is None else row_codes[present]
+        row_codes = row_codes if present is None else np.compress(present, row_codes, axis=0)
         groups, cell_codes = _core.group_rows(row_codes, n_workers)
         sums = _add_up(groups, statistics_of, weights, present, n_workers)
         return cls._of_groups(cell_codes, sums, kinds)
@@ -139,7 +140,8 @@ class Cells:
         present = present_rows(weights)
         if present is not None:
             _refuse_other_labels(np.asarray(labels), n_labels)
-            row_codes, row_labels, weights = row_codes[present], row_labels[present], weights[present]
+            row_codes = np.compress(present, row_codes, axis=0)  # three times as fast as row_codes[present]
+            row_labels, weights = np.compress(present, row_labels), np.compress(present, weights)
         groups, cell_codes = _core.group_rows(row_codes, n_workers)
         sums = np.zeros((len(groups), n_labels + 1))
         try:
@@ -160,10 +162,10 @@ class Cells:
         """Number of cells."""
         return len(self.codes)
 
-    @property
+    @cached_property
     def n_bins(self) -> tuple[int, ...]:
         """Number of codes of each feature."""
-        return tuple(int(code) + 1 for code in self.codes.max(axis=0))
+        return tuple(int(column.max()) + 1 for column in self.codes.T)
 
 
 def _check_cells(codes: CodeArray, statistics: FloatArray, weights: FloatArray) -> None:

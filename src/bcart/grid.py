@@ -22,6 +22,7 @@ Binning = Literal["uniform", "quantile"]
 Kind = Literal["numeric", "optional", "nominal"]
 
 MAX_BINS = 255  # and one code for missing values
+_VALUES_AT_ONCE = 2**18  # there may be millions, and their bins are found without more memory
 
 
 @within_memory()
@@ -280,15 +281,15 @@ def quantile_bins(weights: FloatArray, max_bins: int, before: float = 0.0, total
 
     If they are some of many, `before` is the weight of those below, and `total` that of all.
     """
-    position = weights.copy()  # in bins, after some steps: there may be millions of values, so all in one array
-    position[:1] += before
-    np.cumsum(position, out=position)
-    total = position[-1] if total is None else total
-    position -= weights / 2
-    position /= total
-    position *= max_bins
-    position += 1e-9
-    numbers = np.minimum(position, max_bins - 1, out=position).astype(np.uint8)
+    weight_up_to = weights.copy()
+    weight_up_to[:1] += before
+    np.cumsum(weight_up_to, out=weight_up_to)
+    total = weight_up_to[-1] if total is None else total
+    numbers = np.empty(len(weights), dtype=np.uint8)
+    for start in range(0, len(weights), _VALUES_AT_ONCE):
+        some = slice(start, start + _VALUES_AT_ONCE)
+        position = (weight_up_to[some] - weights[some] / 2) / total * max_bins + 1e-9
+        numbers[some] = np.minimum(position, max_bins - 1)
     last = np.append(np.flatnonzero(numbers[1:] != numbers[:-1]), len(numbers) - 1)
     first = np.append(0, last[:-1] + 1)
     return QuantileBins(numbers[first], first, last)
