@@ -52,8 +52,8 @@ class Tree:
     missing_left : array of shape (n_nodes,)
         Whether missing values go left.
     saw_missing : array of shape (n_nodes,)
-        Whether the data said so; where a node's training rows had no missing value on its feature, the heavier side
-        takes them.
+        Whether the data said so, or the question does: who asks for a label sends them with the rest. False for a
+        threshold whose training rows had no missing value on its feature; then the heavier side takes them.
     n_rows : array of shape (n_nodes,)
         Weight of the training rows in each node.
     std : array of shape (n_nodes,)
