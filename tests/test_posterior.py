@@ -136,7 +136,7 @@ def test_what_is_no_seed_is_refused(posterior, seed):
         posterior.sample(1, seed)
 
 
-@pytest.mark.parametrize("n", [-1, 1.0, True, "two", None])
+@pytest.mark.parametrize("n", [-1, 1.0, True, "two", None, 2**31 + 1, 2**62, 2**64 - 1, 10**30])
 def test_what_is_no_number_of_trees_is_refused(posterior, n):
     with pytest.raises(bcart.InvalidModelError, match="n="):
         posterior.sample(n)

@@ -27,6 +27,8 @@ from bcart.routing import Routing
 from bcart.rows import Predictor, Rows, SomeRows, as_predictor, as_targets, bytes_a_row, differing_rows
 from bcart.tree import Tree
 
+_MOST_DRAWN = 2**31  # trees or paths at once
+
 
 @within_memory()
 class Posterior:
@@ -140,10 +142,11 @@ class Posterior:
         ----------
         n : int
         random_state : int, numpy Generator or RandomState, or None
+            At most 2 ** 31.
             The same number gives the same trees in every run and for any number of threads; the first trees are the
             same whatever `n`.
         """
-        n = as_whole(n, "n", "a whole number of trees, zero or more", least=0)
+        n = as_whole(n, "n", f"a whole number of trees, from 0 to {_MOST_DRAWN:,}", least=0, most=_MOST_DRAWN)
         grammar = self._native_grammar("ensemble")
         derivations = grammar.derive_samples(as_seed(random_state), n, self._room, self._n_workers)
         return list(self._tree_maker.trees(derivations))
@@ -240,12 +243,14 @@ class Posterior:
         ----------
         X : array or data frame of shape (n_rows, n_features)
         n : int
-            Paths a row.
+            Paths a row; at most 2 ** 31 of all rows together.
         random_state : int, numpy Generator or RandomState, or None
             As in `sample`: the i-th path of the k-th row is always the same.
         """
         n = as_whole(n, "n", "a whole number of paths, zero or more", least=0)
         rows = self._rows(self.grid.columns(X))
+        most = _MOST_DRAWN // max(1, len(rows))
+        n = as_whole(n, "n", f"a whole number of paths, for {len(rows):,} rows from 0 to {most:,}", 0, most)
         boxes, statistics, uniforms = rows.walk_randomly(n, as_seed(random_state))
         y: npt.NDArray[Any] = self.leaf.target_quantile(uniforms, statistics)
         if self.classes is not None:
