@@ -72,10 +72,11 @@ class Table:
         return [column.numbers(labels) for column, labels in zip(self.columns, categories, strict=True)]
 
     def take(self, rows: npt.NDArray[np.bool_]) -> Table:
-        """Return the table of some of the rows, or raise if any number is infinite: so a message names its row here."""
-        numeric = [column for column in self.columns if not column.is_nominal]
-        refuse_infinite([column.name for column in numeric], [column.values for column in numeric])
-        return Table(tuple(Column(c.name, c.values[rows], c.is_nominal) for c in self.columns))
+        """Return the table of some of the rows, or raise if one of their numbers is infinite; that names its row."""
+        columns = tuple(Column(c.name, c.values[rows], c.is_nominal) for c in self.columns)
+        numeric = [column for column in columns if not column.is_nominal]
+        refuse_infinite([column.name for column in numeric], [column.values for column in numeric], rows)
+        return Table(columns)
 
 
 def read_table(X: Any, nominal: Nominal = "from_dtype", names: Sequence[str] | None = None) -> Table:
@@ -249,13 +250,17 @@ def _as_numbers(column: Any, name: str) -> FloatArray:
     return numbers
 
 
-def refuse_infinite(names: Sequence[str], columns: Iterable[FloatArray]) -> None:
-    """Say where the first infinite number is, if there is one."""
+def refuse_infinite(
+    names: Sequence[str], columns: Iterable[FloatArray], taken: npt.NDArray[np.bool_] | None = None
+) -> None:
+    """Say where the first infinite number is, if there is one; `taken` tells which rows of a table these are."""
     for name, numbers in zip(names, columns, strict=True):
         if np.isinf(numbers).any():
-            row = int(np.flatnonzero(np.isinf(numbers))[0])
+            place = int(np.flatnonzero(np.isinf(numbers))[0])
+            row = place if taken is None else int(np.flatnonzero(taken)[place])
             raise InvalidDataError(
-                f"column {name!r} contains {numbers[row]} (row {row}); clip infinite values, or make them missing (NaN)"
+                f"column {name!r} contains {numbers[place]} (row {row}); clip infinite values, or make them missing "
+                "(NaN)"
             )
 
 
