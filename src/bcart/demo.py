@@ -89,10 +89,10 @@ def how_sure(posterior: Posterior) -> str:
 def beside_cart(dataset: Dataset) -> str:
     """Return cross-validated scores of all trees, of the most probable one, and of scikit-learn's CART."""
     columns, weights = list(dataset.data.T), np.ones(len(dataset.target))
-    scores = compare_with_cart(
+    scores, n_folds = compare_with_cart(
         BayesianTreeClassifier(), columns, [False] * len(columns), dataset.target, weights, N_FOLDS
     )
-    rows = [f"{f'{N_FOLDS}-fold cross-validation':28}{'accuracy':>10}{'log-loss':>10}{'leaves':>8}"]
+    rows = [f"{f'{n_folds}-fold cross-validation':28}{'accuracy':>10}{'log-loss':>10}{'leaves':>8}"]
     for score in scores:
         leaves = "all" if score.n_leaves is None else f"{score.n_leaves:.1f}"
         rows.append(f"{score.model:28}{score.values['accuracy']:10.3f}{score.values['log-loss']:10.3f}{leaves:>8}")
