@@ -16,7 +16,9 @@ from bcart.estimators.comparison import compare_with_cart
 from bcart.graph import build_graph
 from bcart.grid import Grid
 from bcart.leaves import DirichletLeaf
+from bcart.limits import format_count
 from bcart.posterior import Posterior
+from bcart.priors import LeafCountPrior
 from bcart.tree import Tree
 
 N_FOLDS = 10
@@ -49,8 +51,9 @@ def fit(dataset: Dataset) -> Posterior:
     """Return the posterior, step by step as the estimator makes it."""
     classes, labels = np.unique(dataset.target, return_inverse=True)
     grid = Grid.from_data(dataset.data, feature_names=dataset.feature_names)
-    cells = Cells.from_rows(grid.encode(dataset.data), DirichletLeaf.statistics(labels, len(classes)))
-    return Posterior(build_graph(cells), grid=grid, classes=classes)
+    cells = Cells.from_labels(grid.encode(dataset.data), labels, len(classes), kinds=grid.kinds)
+    leaf = DirichletLeaf.for_classes(1.0, len(classes))
+    return Posterior(build_graph(cells), leaf, LeafCountPrior(), grid, classes)
 
 
 def describe(posterior: Posterior) -> str:
@@ -61,7 +64,7 @@ def describe(posterior: Posterior) -> str:
             f"Exact for {trees} on this grid of {posterior.graph.cells.n_cells:,} cells. Among so many no single tree",
             "is probable, not even the best; the evidence and samples of trees speak for all of them.",
             f"  log evidence        {posterior.log_evidence:12.4f}",
-            f"  number of trees     {f'10^{posterior.log_n_trees / np.log(10):.1f}':>12}",
+            f"  number of trees     {format_count(posterior.log_n_trees):>12}",
             f"  distinct boxes      {posterior.n_boxes:12,}",
             f"  splits              {posterior.n_splits:12,}",
         ]
