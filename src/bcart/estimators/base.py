@@ -64,6 +64,17 @@ class BayesianTree(BaseEstimator):  # type: ignore[misc]
         self.posterior_ = Posterior(graph, leaf, prior, grid, classes, self.n_jobs)
         self.tree_ = self.posterior_.map_tree()
 
+    @contextmanager
+    def _unchanged_by_failure(self) -> Iterator[None]:
+        """Forget all that a fit has found if it ends with an error."""
+        before = dict(self.__dict__)
+        try:
+            yield
+        except BaseException:
+            self.__dict__.clear()
+            self.__dict__.update(before)
+            raise
+
     def _training_data(self, X: Any, y: Any, sample_weight: Any) -> tuple[Table, npt.NDArray[Any], FloatArray]:
         """Check the data and leave out rows of weight zero."""
         X, targets = self._validated(X, y)

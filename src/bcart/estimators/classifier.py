@@ -148,12 +148,13 @@ class BayesianTreeClassifier(ClassifierMixin, BayesianTree):  # type: ignore[mis
             A row of weight 2 counts as two rows, one of weight 0 as none.
         """
         since = time.monotonic()
-        table, labels, weights = self._training_data(X, y, sample_weight)
-        self.classes_, places = _number_labels(labels)
-        n_classes = len(self.classes_)
-        leaf = DirichletLeaf.for_classes(self.alpha, n_classes)
-        add_up = partial(Cells.from_labels, labels=places, n_labels=n_classes)
-        self._fit_posterior(table, weights, leaf, add_up, since, self.classes_)
+        with self._unchanged_by_failure():
+            table, labels, weights = self._training_data(X, y, sample_weight)
+            self.classes_, places = _number_labels(labels)
+            n_classes = len(self.classes_)
+            leaf = DirichletLeaf.for_classes(self.alpha, n_classes)
+            add_up = partial(Cells.from_labels, labels=places, n_labels=n_classes)
+            self._fit_posterior(table, weights, leaf, add_up, since, self.classes_)
         return self
 
     def predict_proba(self, X: Any, return_std: bool = False) -> FloatArray | tuple[FloatArray, FloatArray]:

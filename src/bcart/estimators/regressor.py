@@ -145,18 +145,19 @@ class BayesianTreeRegressor(RegressorMixin, BayesianTree):  # type: ignore[misc]
             A row of weight 2 counts as two rows, one of weight 0 as none.
         """
         since = time.monotonic()
-        table, targets, weights = self._training_data(X, y, sample_weight)
-        targets = as_floats(targets, "y", copy=False)
-        leaf = choose_leaf(self.leaf).for_targets(
-            targets,
-            weights,
-            prior_mean=self.prior_mean,
-            prior_weight=self.prior_weight,
-            noise_shape=self.noise_shape,
-            noise_fraction=self.noise_fraction,
-        )
-        add_up = partial(Cells.from_rows, statistics=lambda rows: leaf.statistics(targets[rows]))
-        self._fit_posterior(table, weights, leaf, add_up, since)
+        with self._unchanged_by_failure():
+            table, targets, weights = self._training_data(X, y, sample_weight)
+            targets = as_floats(targets, "y", copy=False)
+            leaf = choose_leaf(self.leaf).for_targets(
+                targets,
+                weights,
+                prior_mean=self.prior_mean,
+                prior_weight=self.prior_weight,
+                noise_shape=self.noise_shape,
+                noise_fraction=self.noise_fraction,
+            )
+            add_up = partial(Cells.from_rows, statistics=lambda rows: leaf.statistics(targets[rows]))
+            self._fit_posterior(table, weights, leaf, add_up, since)
         return self
 
     def predict(self, X: Any, return_std: bool = False) -> FloatArray | tuple[FloatArray, FloatArray]:
