@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bcart.errors import InvalidDataError, InvalidModelError
-from bcart.parse import FloatArray, name_features
+from bcart.parse import FloatArray, as_tuple, name_features
 
 Labels = tuple[Any, ...]
 Nominal = Literal["from_dtype"] | Sequence[int] | Sequence[str] | Sequence[bool] | None
@@ -313,6 +313,12 @@ def sort_labels(labels: Iterable[Any]) -> Labels:
 def _label_order(label: Any) -> tuple[str, Any]:
     is_number = isinstance(label, (int, float, np.number))
     return ("", label) if is_number else (type(label).__name__, label if isinstance(label, str) else str(label))
+
+
+def as_categories(categories: Any, n_features: int) -> tuple[Labels | None, ...]:
+    """Return the labels of each feature, None for numeric ones; by default all are."""
+    given = as_tuple(categories, "categories") or (None,) * n_features
+    return tuple(None if labels is None else as_tuple(labels, "the labels of a feature") for labels in given)
 
 
 def describe_labels(labels: Iterable[Any], most: int = 5) -> str:
