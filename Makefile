@@ -74,7 +74,7 @@ bench: $(VENV)/.installed
 	$(BIN)/cmake -S . -B build/bench -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN))/ninja -DBCART_PYTHON=OFF -DBCART_BENCH=ON > /dev/null
 	$(BIN)/cmake --build build/bench --target machine_limit
 	$(BIN)/python -m benchmarks.machine
-	$(BIN)/python benchmarks/regression_defaults.py
+	$(BIN)/python -m benchmarks.regression_defaults
 
 # DL8.5 comes as source, whose build needs packages of its own; ours is built with those that are there.
 peers: $(VENV)/.installed

@@ -7,7 +7,7 @@ rows only). DuckDB's table is in its memory before the clock starts; all give th
 encoding is put beside that of `X.sum()`, which reads the table once, and of `X.copy()`. A fit runs in a process of its
 own.
 
-python benchmarks/big_tables.py [--rows 10000 100000 1000000 10000000]
+python -m benchmarks.big_tables [--rows 10000 100000 1000000 10000000]
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ import numpy as np
 
 import bcart
 import bcart.estimators.base
+from benchmarks.readme import markdown
 
 N_FEATURES = 6
 N_REPEATS = 3
@@ -54,9 +55,9 @@ def main() -> None:
             speeds.append([kind, f"{n_rows:,}", *row])
             fits.append([kind, f"{n_rows:,}", *fit_elsewhere(kind, n_rows)])
     print(f"Million rows a second, numpy {np.__version__}, DuckDB {version('duckdb')}:\n")
-    print_table(speeds)
+    print(markdown(speeds))
     print("\nFits:\n")
-    print_table(fits)
+    print(markdown(fits))
 
 
 def make_rows(kind: str, n_rows: int) -> tuple[Any, Any]:
@@ -116,7 +117,7 @@ def best_seconds(work: Callable[[], Any], n_repeats: int = N_REPEATS) -> float:
 
 
 def fit_elsewhere(kind: str, n_rows: int) -> list[str]:
-    command = [sys.executable, __file__, "--fit", kind, str(n_rows)]
+    command = [sys.executable, "-m", "benchmarks.big_tables", "--fit", kind, str(n_rows)]
     return list(json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout))
 
 
@@ -145,13 +146,6 @@ def peak_bytes() -> int:
     """Return the most memory that this process has held; getrusage would count that of its parent, too."""
     line = next(line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmHWM"))
     return int(line.split()[1]) * 1024
-
-
-def print_table(rows: list[list[str]]) -> None:
-    for place, row in enumerate(rows):
-        print(f"| {' | '.join(row)} |")
-        if place == 0:
-            print(f"|{'---|' * len(row)}")
 
 
 if __name__ == "__main__":

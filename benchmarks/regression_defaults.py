@@ -8,7 +8,6 @@ sweeps them anew.
 from __future__ import annotations
 
 import argparse
-import os
 import warnings
 from pathlib import Path
 
@@ -16,6 +15,8 @@ import numpy as np
 from sklearn.model_selection import KFold
 
 import bcart
+from benchmarks.machine.cases import data_folder
+from benchmarks.readme import markdown
 
 SETS = {"diabetes": 3, "airfoil": 6, "yacht": 5}  # with the depth of the trees
 DEFAULTS = {"prior_weight": 0.1, "noise_shape": 1.0, "noise_fraction": 0.03}
@@ -29,20 +30,20 @@ N_FOLDS = 5
 
 def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__)
-    arguments.add_argument("--data", type=Path, default=os.environ.get("BCART_DATA", "../shared/data"))
-    folder = Path(arguments.parse_args().data) / "regression"
+    arguments.add_argument("--data", type=Path, default=data_folder())
+    folder = arguments.parse_args().data / "regression"
     for path in (folder / f"{name}.csv" for name in SETS):
         if not path.exists():
             raise SystemExit(f"{path} does not exist; set BCART_DATA to a folder with regression/{path.name}")
     settings = [DEFAULTS, *({**DEFAULTS, name: value} for name, values in OTHERS.items() for value in values)]
     scores = {name: score(folder / f"{name}.csv", depth, settings) for name, depth in SETS.items()}
-    print(f"| prior_weight | noise_shape | noise_fraction |{''.join(f' {name} |' for name in scores)} mean |")
-    print("|---" * (len(scores) + 4) + "|")
+    lines = [[*DEFAULTS, *scores, "mean"]]
     for i, setting in enumerate(settings):
         numbers = [f"{evidence[i]:.3f} / {density[i]:.3f}" for evidence, density in scores.values()]
         mean = np.mean([[evidence[i], density[i]] for evidence, density in scores.values()], axis=0)
-        values = " | ".join(f"{value:g}" for value in setting.values())
-        print(f"| {values} | {' | '.join(numbers)} | {mean[0]:.3f} / {mean[1]:.3f} |")
+        values = [f"{value:g}" for value in setting.values()]
+        lines.append([*values, *numbers, f"{mean[0]:.3f} / {mean[1]:.3f}"])
+    print(markdown(lines))
 
 
 def score(path: Path, max_depth: int, settings: list[dict[str, float]]) -> tuple[np.ndarray, np.ndarray]:

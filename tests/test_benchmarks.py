@@ -177,7 +177,7 @@ def test_cases_without_their_data_are_left_out_of_the_predictions_of_cost(tmp_pa
 
 def test_defaults_without_data_end_with_a_line(tmp_path):
     (tmp_path / "regression").mkdir()
-    done = run(BENCHMARKS / "regression_defaults.py", data=tmp_path)
+    done = run("-m", "benchmarks.regression_defaults", data=tmp_path)
     place = tmp_path / "regression" / "diabetes.csv"
     said = f"{place} does not exist; set BCART_DATA to a folder with regression/diabetes.csv\n"
     assert (done.returncode, done.stderr) == (1, said)

@@ -1,5 +1,7 @@
 """Cells: distinct rows of codes, and sums over the rows behind them."""
 
+import copy
+import pickle
 from collections import Counter
 
 import numpy as np
@@ -143,3 +145,45 @@ def test_weights_are_one_a_row_and_not_negative():
 def test_more_labels_than_can_be_counted_are_refused():
     with pytest.raises(InvalidModelError, match="n_labels"):
         Cells.from_labels([[0], [1]], [0, 1], n_labels=2**62)
+
+
+@pytest.mark.parametrize(
+    "statistics",
+    [5, np.ones(3), np.ones((2, 1)), np.ones((3, 0)), np.ones((3, 1, 1)), [[1], [1, 2], [3]], "text", None],
+)
+def test_a_function_must_return_a_row_of_statistics_for_each_row(statistics):
+    with pytest.raises(InvalidDataError, match="statistics"):
+        Cells.from_rows([[0], [1], [0]], lambda rows: statistics)
+
+
+def test_a_function_must_return_as_many_statistics_for_all_rows():
+    def statistics(rows):
+        return np.ones((rows.stop - rows.start, 1 if rows.start == 0 else 2))
+
+    with pytest.raises(InvalidDataError, match="in 1 columns"):
+        Cells.from_rows(np.zeros((300_000, 1), dtype=np.uint8), statistics)
+
+
+def test_a_function_may_return_lists():
+    assert Cells.from_rows([[0], [1], [0]], lambda rows: [[1], [2], [3]]).statistics.tolist() == [[4.0], [2.0]]
+
+
+def test_what_is_no_column_of_labels_is_refused():
+    for labels in ([[0], [0, 1]], "ab", None, [0.5, 1.0], [10**400, 0]):
+        with pytest.raises(InvalidDataError, match="labels"):
+            Cells.from_labels([[0], [1]], labels, n_labels=2)
+
+
+@pytest.mark.parametrize("wrong", [[[10**400]], [["a"]], [[1], [1, 2]]])
+def test_statistics_that_are_no_numbers_are_refused(wrong):
+    with pytest.raises(InvalidDataError, match="statistics must be numbers"):
+        Cells([[0]], wrong)
+    with pytest.raises(InvalidDataError, match="sample_weight must be numbers"):
+        as_weights([10**400, 1], 2)
+
+
+@pytest.mark.parametrize("duplicate", [copy.deepcopy, lambda value: pickle.loads(pickle.dumps(value))])
+def test_nobody_can_change_a_copy_of_cells(duplicate):
+    cells = duplicate(Cells([[0], [1]], [[1.0], [2.0]]))
+    assert not any(array.flags.writeable for array in (cells.codes, cells.statistics, cells.weights))
+    assert (cells.n_cells, cells.kinds) == (2, ("numeric",))

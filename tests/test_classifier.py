@@ -129,3 +129,29 @@ def test_a_prior_may_be_given_as_an_object():
     given = fit(prior=bcart.LeafCountPrior(3.0), log_phi=0.0)  # which counts before log_phi
     assert given.posterior_.log_score == fit(log_phi=3.0).posterior_.log_score
     assert given.posterior_.prior == bcart.LeafCountPrior(3.0)
+
+
+@pytest.mark.parametrize("estimator", [bcart.BayesianTreeClassifier, bcart.BayesianTreeRegressor])
+def test_nothing_can_be_asked_after_a_first_fit_that_failed(estimator):
+    y = np.arange(14) % 3
+    for model, rows, weights in (
+        (estimator(max_bins=1), X, None),
+        (estimator(max_memory="1kB"), X, None),
+        (estimator(), pd.DataFrame(X, columns=list("abc")), np.full(14, -1.0)),
+    ):
+        before = dict(vars(model))
+        with pytest.raises(bcart.BcartError):
+            model.fit(rows, y, weights)
+        assert vars(model) == before
+        with pytest.raises(NotFittedError):
+            model.predict(X)
+
+
+def test_a_fit_that_fails_leaves_what_was_fitted_before():
+    model, frame = fit(), pd.DataFrame({"a": [1.0, 2.0]})
+    expected = model.predict_proba(QUERIES)
+    with pytest.raises(bcart.InvalidModelError):
+        model.set_params(max_bins=1).fit(frame, ["x", "y"])
+    assert model.classes_.tolist() == model.posterior_.classes.tolist() == ["high", "low", "mid"]
+    assert (model.n_features_in_, hasattr(model, "feature_names_in_")) == (3, False)
+    np.testing.assert_array_equal(model.predict_proba(QUERIES), expected)

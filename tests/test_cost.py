@@ -285,12 +285,18 @@ def test_text_is_as_good_as_numbers_for_classes():
     assert named.n_bytes == bcart.estimate_cost(X, y, max_depth=3).all_trees.n_bytes
 
 
+def test_numbers_are_numbers_also_as_objects():
+    X, y = XOR[0][:, :3], np.arange(len(XOR[0])) + 0.5
+    same = [bcart.estimate_cost(X, targets).all_trees for targets in (y, y.astype(object), y.tolist())]
+    assert len({(cost.n_boxes, cost.n_bytes) for cost in same}) == 1
+
+
 def test_as_many_targets_as_rows():
     with pytest.raises(bcart.InvalidDataError, match="one target for each of 100 rows"):
         bcart.estimate_cost(XOR[0], XOR[1][:50])
 
 
-@pytest.mark.parametrize("y", [None, 1, XOR[0]], ids=["none", "a number", "a table"])
+@pytest.mark.parametrize("y", [None, 1, XOR[0], [[1], [1, 2]]], ids=["none", "a number", "a table", "ragged"])
 def test_targets_that_are_not_a_column_are_invalid_data(y):
     with pytest.raises(bcart.InvalidDataError):
         bcart.estimate_cost(XOR[0], y)

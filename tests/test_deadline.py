@@ -9,6 +9,7 @@ import bcart
 from bcart.deadline import DeadlinePassed, ending_in, steps
 from bcart.estimators.classifier import _number_labels
 from bcart.grid import Grid
+from bcart.parse import plain_labels
 
 N_ROWS = 100_000
 WORDS = np.array(["blue", "green", "red"], dtype=object)[np.arange(N_ROWS) % 3]
@@ -39,6 +40,11 @@ def test_labels_are_numbered_no_longer_than_there_is_time(labels):
         _number_labels(labels)
 
 
+def test_labels_that_are_objects_are_read_no_longer_than_there_is_time():
+    with pytest.raises(DeadlinePassed), ending_in(0.0):
+        plain_labels(WORDS)
+
+
 def test_a_fit_whose_time_is_over_says_how_many_rows_it_was_reading():
     with pytest.raises(bcart.TimeBudgetError, match="reading 100,000 rows takes longer than time_limit=1e-06 s"):
         bcart.BayesianTreeClassifier(time_limit=1e-6).fit(NUMBERS[:, None], WORDS)
@@ -53,6 +59,19 @@ def test_there_is_time_again_when_a_limited_part_is_over():
     with ending_in(0.0):
         pass
     assert sum(rows.stop - rows.start for rows in steps(N_ROWS)) == N_ROWS
+
+
+@pytest.mark.parametrize("labels", [WORDS, NUMBERS.astype(object)], ids=["text", "numbers"])
+def test_labels_that_are_objects_become_what_they_are_whatever_the_step(labels):
+    plain = plain_labels(labels)
+    assert plain.dtype.kind in "Uf"
+    assert np.array_equal(plain, labels)
+
+
+@pytest.mark.parametrize("labels", [[*WORDS, 1], [*NUMBERS, "a"]], ids=["a number at the end", "text at the end"])
+def test_labels_of_several_types_stay_as_they_are(labels):
+    mixed = np.array(labels, dtype=object)
+    assert plain_labels(mixed) is mixed
 
 
 @pytest.mark.parametrize("table", TABLES)

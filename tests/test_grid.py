@@ -1,5 +1,8 @@
 """Bins: chosen from the data, encoded, and put back into the original units."""
 
+import copy
+import pickle
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -241,3 +244,71 @@ def test_no_number_is_lost_to_255_bins():
     values = np.random.default_rng(3).normal(size=255)
     codes = Grid.from_data(as_column(values), max_bins=255).encode(as_column(values))[:, 0]
     assert codes.tolist() == np.argsort(np.argsort(values)).tolist()
+
+
+TWO = [0.0, 1.0]
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        ((TWO,), ([0.0, 1.0, 2.0],), ("a",)),
+        (([0.0, 1.0, 2.0, 3.0],), ([0.0, 1.0, 2.0],), ("a",)),
+        ((0.0,), (0.0,), ("a",)),
+        (([TWO],), ([TWO],), ("a",)),
+        (([1.0, 0.0],), ([1.0, 0.0],), ("a",)),
+        (([0.0, np.nan],), (TWO,), ("a",)),
+        ((["x"],), (["x"],), ("a",)),
+        (([[0], [0, 1]],), (TWO,), ("a",)),
+        (([0, 10**400],), ([0, 10**400],), ("a",)),
+        ((TWO,), (TWO,), ("a", "b")),
+        ((TWO,), (TWO,), "a"),
+        (None, None, ("a",)),
+        (5, 5, ("a",)),
+        ((TWO,), (TWO,), 5),
+        ((TWO,), (TWO,), ("a",), (5,)),
+        ((TWO,), (TWO,), ("a",), ("xy",)),
+        ((TWO,), (TWO,), ("a",), (("x",),)),
+        ((TWO,), (TWO,), ("a",), (), True),
+    ],
+)
+def test_bounds_and_labels_that_do_not_fit_together_make_no_grid(parts):
+    with pytest.raises((InvalidModelError, InvalidDataError)):
+        Grid(*parts)
+
+
+@pytest.mark.parametrize(
+    ("n_bins", "kinds"),
+    [
+        ([3, 3], ["numeric"]),
+        ([3], ["numeric", "numeric"]),
+        ([3], ["ordinal"]),
+        ([3], [["numeric"]]),
+        ([3], 5),
+        ([-1], None),
+        ([0], None),
+        ([1.5], None),
+        ([257], None),
+        ([256], None),
+        (3, None),
+    ],
+)
+def test_codes_of_no_kind_or_number_make_no_grid(n_bins, kinds):
+    with pytest.raises((InvalidModelError, InvalidDataError)):
+        Grid.of_codes(n_bins, kinds)
+
+
+def test_a_value_without_weight_may_be_infinite():
+    table, same = as_column([1.0, np.inf, 2.0, 4.0]), as_column([1.0, 2.0, 4.0])
+    for binning in ("uniform", "quantile"):
+        grid = Grid.from_data(table, 2, binning, sample_weight=[1, 0, 1, 1])
+        assert grid.highest[0].tolist() == Grid.from_data(same, 2, binning).highest[0].tolist()
+    with pytest.raises(InvalidDataError, match=r"inf \(row 1\)"):
+        Grid.from_data(table, sample_weight=[0, 1, 1, 1])
+
+
+@pytest.mark.parametrize("duplicate", [copy.deepcopy, lambda value: pickle.loads(pickle.dumps(value))])
+def test_nobody_can_change_a_copy_of_a_grid(duplicate):
+    grid = duplicate(Grid.from_data([[1.0, 2.0], [3.0, 4.0]]))
+    assert not any(values.flags.writeable for values in (*grid.lowest, *grid.highest))
+    assert grid.encode([[3.0, 2.0]]).tolist() == [[1, 0]]

@@ -115,7 +115,7 @@ def test_an_infinite_value_is_refused_wherever_rows_come_in():
     for refused in (
         lambda: bcart.Grid.from_data(table),
         lambda: bcart.Grid.from_data(table, binning="quantile", max_bins=2),
-        lambda: bcart.Grid.from_data(table, sample_weight=[0.0, 0.0, 1.0]),
+        lambda: bcart.Grid.from_data(table, sample_weight=[0.0, 1.0, 1.0]),
         lambda: fit(table, labels, sample_weight=[0.0, 1.0, 1.0]),
         lambda: bcart.estimate_cost(table, labels),
         lambda: model.posterior_.grid.encode(table),
@@ -140,6 +140,7 @@ def test_an_infinite_value_is_refused_wherever_rows_come_in():
         pytest.param([[1.0], [2.0]], None, id="no labels"),
         pytest.param([[1.0], [2.0]], [0, 1, 0], id="too many labels"),
         pytest.param([[1.0], [2.0]], [[0, 1], [1, 0]], id="labels in two columns"),
+        pytest.param([[1.0], [2.0]], [[1], [1, 2]], id="ragged labels"),
         pytest.param([[1.0], [2.0]], [0.25, 1.5], id="a continuous target"),
         pytest.param([[1.0], [2.0]], [0.0, np.nan], id="a missing label"),
     ],
@@ -189,6 +190,12 @@ def test_rows_of_weight_zero_are_absent_with_their_values_and_labels():
     assert model.tree_ == without.tree_
     for high, other in zip(model.posterior_.grid.highest, without.posterior_.grid.highest, strict=True):
         assert high.tolist() == other.tolist()
+    rows[-2:] = [[np.inf, 0.0], [0.0, -np.inf]]
+    assert fit(rows, labels, weights, max_bins=2).tree_ == without.tree_
+    assert (
+        bcart.BayesianTreeRegressor().fit(rows, labels, weights).tree_ == bcart.BayesianTreeRegressor().fit(X, Y).tree_
+    )
+    assert bcart.estimate_cost(rows, labels, sample_weight=weights).by_depth[0].n_boxes > 0
 
 
 @pytest.mark.parametrize(

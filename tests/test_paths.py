@@ -225,10 +225,15 @@ def test_seeds_are_kept_and_different(posterior):
     assert not same(posterior.sample_paths(QUERIES, 20), posterior.sample_paths(QUERIES, 20))
 
 
-@pytest.mark.parametrize("n", [-1, 1.0, True, "two", None])
+@pytest.mark.parametrize("n", [-1, 1.0, True, "two", None, 2**31 + 1, 2**62, 2**64 - 1, 10**30])
 def test_what_is_no_number_of_paths_is_refused(n):
     with pytest.raises(bcart.InvalidModelError, match="n="):
         fit("classes").sample_paths(QUERIES, n)
+
+
+def test_the_number_of_paths_is_bounded_for_all_rows_together():
+    with pytest.raises(bcart.InvalidModelError, match="for 4 rows from 0 to 536,870,912"):
+        fit("classes").sample_paths(QUERIES.iloc[[0, 0, 0, 0]], 2**29 + 1)
 
 
 def test_no_rows_have_no_paths(posterior):

@@ -136,7 +136,7 @@ def test_what_is_no_seed_is_refused(posterior, seed):
         posterior.sample(1, seed)
 
 
-@pytest.mark.parametrize("n", [-1, 1.0, True, "two", None])
+@pytest.mark.parametrize("n", [-1, 1.0, True, "two", None, 2**31 + 1, 2**62, 2**64 - 1, 10**30])
 def test_what_is_no_number_of_trees_is_refused(posterior, n):
     with pytest.raises(bcart.InvalidModelError, match="n="):
         posterior.sample(n)
@@ -236,3 +236,34 @@ def test_priors_are_compared_by_evidence_which_is_normalised():
     assert posterior.with_prior(50.0).log_evidence == pytest.approx(
         posterior.leaf.log_marginal(posterior.graph.core.statistics[:1])[0], abs=1e-12
     )  # all weight on the tree of one leaf
+
+
+@pytest.mark.parametrize("part", ["graph", "leaf", "prior", "grid"])
+@pytest.mark.parametrize("wrong", [5, 0, "leaf-count", bcart.Posterior])
+def test_what_is_not_the_part_that_it_is_given_as_is_refused(part, wrong):
+    with pytest.raises(bcart.InvalidModelError, match=f"{part}="):
+        bcart.Posterior(**{"graph": make().graph, part: wrong})
+
+
+@pytest.mark.parametrize("classes", [["a", "b", "a"], [1, 1.0, 2], ["a", "b"], [["a"], ["b"], ["c"]], [[1], [1, 2]], 5])
+def test_classes_are_as_many_labels_as_there_are_outputs(classes):
+    with pytest.raises(bcart.InvalidModelError, match="class"):
+        bcart.Posterior(make().graph, classes=classes)
+
+
+def test_a_pickled_posterior_cannot_be_changed():
+    again = pickle.loads(pickle.dumps(make()))
+    cells = again.graph.cells
+    for array in (again.classes, again.grid.lowest[0], cells.codes, cells.statistics, cells.weights):
+        assert not array.flags.writeable
+
+
+def test_targets_that_are_no_column_have_no_log_predictive():
+    numbers = bcart.BayesianTreeRegressor(n_jobs=1).fit(X, X[:, 0]).posterior_
+    for posterior, y in ((make(), [["a"], ["a", "b"]]), (numbers, [[1], [1, 2]]), (numbers, [10**400, 1])):
+        with pytest.raises(bcart.InvalidDataError, match="y must"):
+            posterior.log_predictive(X[:2], y)
+    labels = np.empty(2, dtype=object)
+    labels[:] = [["a"], "b"]
+    with pytest.raises(bcart.InvalidDataError, match="y must be labels"):
+        make().log_predictive(X[:2], labels)

@@ -154,6 +154,8 @@ def test_one_row_is_a_single_leaf_around_its_target(leaf):
         (["a"] * 50, "could not convert|numeric|number"),
         (np.column_stack([Y, Y]), "1d array"),
         (Y[:-1], "inconsistent"),
+        ([[1.0], [1.0, 2.0]] * 25, "y must have one value for each row"),
+        ([10**400] + [1] * 49, "too large"),
         (None, "y"),
     ],
 )

@@ -211,6 +211,47 @@ def test_arrays_that_are_no_tree_are_refused(wrong):
         make(**wrong)
 
 
+NO_NUMBERS = ["text", ["a"] * 5, [[1], [1, 2], [3], [4], [5]], 5, [10**400] * 5, {}, [[1]] * 4]
+ARRAY_NAMES = ("feature", "threshold", "left", "right", "statistics", "predictive")
+MORE_NAMES = ("category", "missing_left", "saw_missing", "n_rows", "std")
+
+
+@pytest.mark.parametrize("wrong", NO_NUMBERS)
+@pytest.mark.parametrize("name", [*ARRAY_NAMES, *MORE_NAMES])
+def test_what_is_no_array_of_numbers_with_an_entry_a_node_makes_no_tree(name, wrong):
+    with pytest.raises(InvalidModelError):
+        make(**{name: wrong})
+
+
+@pytest.mark.parametrize("name", ["feature", "left", "right", "category"])
+@pytest.mark.parametrize("wrong", [0.5, np.nan, 2.0**40, 2**40])
+def test_numbers_that_would_have_to_be_changed_make_no_tree(name, wrong):
+    for values in ([wrong] * 5, np.full(5, wrong)):
+        with pytest.raises(InvalidModelError, match=f"{name} must be numbers"):
+            make(**{name: values})
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"feature_names": "ab"},
+        {"feature_names": 2},
+        {"feature_names": None},
+        {"classes": "lived"},
+        {"classes": 5},
+        {"classes": [["died"], ["lived", "or not"]]},
+        {"classes": [["died"], ["lived"]]},
+        {"categories": 5},
+        {"categories": None},
+        {"categories": (5, None)},
+        {"categories": ("ab", None)},
+    ],
+)
+def test_names_and_labels_that_are_none_make_no_tree(wrong):
+    with pytest.raises(InvalidModelError):
+        make(**wrong)
+
+
 def test_the_short_form_names_size_and_probability():
     assert repr(make(log_probability=np.log(0.5))) == "<Tree: 3 leaves, depth 2, posterior probability 0.5>"
     assert repr(leaf()) == "<Tree: 1 leaf, depth 0>"
@@ -255,6 +296,19 @@ def test_nobody_can_change_a_tree():
         array = getattr(tree, name)
         with pytest.raises(ValueError, match="read-only"):
             array[0] = array[1]
+
+
+@pytest.mark.parametrize("duplicate", [copy.copy, copy.deepcopy, lambda tree: pickle.loads(pickle.dumps(tree))])
+def test_nobody_can_change_a_copy_of_a_tree(duplicate):
+    tree = duplicate(make())
+    for name in (*ARRAY_NAMES, *MORE_NAMES, "classes"):
+        assert not getattr(tree, name).flags.writeable
+
+
+def test_what_a_tree_has_computed_is_not_in_its_pickle():
+    tree = make()
+    size = len(pickle.dumps(tree))
+    assert (hash(tree), tree.depth, len(pickle.dumps(tree))) == (hash(make()), 2, size)
 
 
 def test_changing_what_a_tree_was_made_from_does_not_change_it():

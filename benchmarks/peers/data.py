@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 from sklearn.model_selection import KFold, StratifiedKFold
 
 from bcart.datasets import make_hidden_xor
+from benchmarks.machine.cases import data_folder
 
 # Depth of bcart's trees, so that a fold takes seconds with one thread; None: all trees.
 CLASSIFICATION = {
@@ -63,8 +62,7 @@ def load(names: list[str] | None = None) -> Iterator[Table]:
 
 def from_file(name: str) -> tuple[np.ndarray, np.ndarray]:
     """Read a table whose last column is the target."""
-    beside = Path(__file__).parents[3] / "shared" / "data"
-    path = Path(os.environ.get("BCART_DATA", beside)) / f"{name}.csv"
+    path = data_folder() / f"{name}.csv"
     if not path.exists():
         raise SystemExit(f"{path} does not exist; set BCART_DATA to a folder with {name}.csv")
     table = np.loadtxt(path, delimiter=",", skiprows=1)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, get_args
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -12,10 +12,20 @@ import numpy.typing as npt
 from bcart import _core
 from bcart.cached import cached_property
 from bcart.errors import InvalidDataError
-from bcart.grid import CodeArray, Kind
+from bcart.grid import CodeArray, Kind, as_kinds
 from bcart.limits import Limits
 from bcart.memory import within_memory
-from bcart.parse import MAX_WEIGHT, FloatArray, as_floats, as_weights, as_whole, present_rows
+from bcart.parse import (
+    MAX_WEIGHT,
+    FloatArray,
+    Unchangeable,
+    as_column,
+    as_floats,
+    as_weights,
+    as_whole,
+    present_rows,
+    refusing,
+)
 
 _MOST_LABELS = 2**31
 _ROWS_PER_STEP = 2**18  # whose statistics are made and added, then forgotten
@@ -25,7 +35,7 @@ StatisticsOf = Callable[[slice], FloatArray]
 
 @within_memory()
 @dataclass(frozen=True, eq=False, init=False)
-class Cells:
+class Cells(Unchangeable):
     """The cells of a table.
 
     Parameters
@@ -74,7 +84,7 @@ class Cells:
         for name, array in (("codes", codes), ("statistics", statistics), ("weights", weights)):
             array.flags.writeable = False
             object.__setattr__(self, name, array)
-        object.__setattr__(self, "kinds", _as_kinds(kinds, codes.shape[1]))
+        object.__setattr__(self, "kinds", as_kinds(kinds, codes.shape[1]))
 
     @classmethod
     def from_rows(
@@ -179,20 +189,9 @@ def _check_cells(codes: CodeArray, statistics: FloatArray, weights: FloatArray) 
         raise InvalidDataError(f"statistics of cells must be finite, their weights positive and at most {MAX_WEIGHT:g}")
 
 
-def _as_kinds(kinds: Sequence[Kind] | None, n_features: int) -> tuple[Kind, ...]:
-    known: tuple[Kind, ...] = tuple(kinds) if kinds is not None else tuple(["numeric"] * n_features)
-    if len(known) != n_features or not set(known) <= set(get_args(Kind)):
-        raise InvalidDataError(
-            f"kinds={kinds!r} must be one of {', '.join(get_args(Kind))} for each of {n_features} features"
-        )
-    return known
-
-
 def _as_codes(codes: npt.ArrayLike) -> CodeArray:
-    try:
+    with refusing("codes must be a table of whole numbers"):
         array = np.asarray(codes)
-    except ValueError as error:
-        raise InvalidDataError(f"codes must be a table of whole numbers: {error}") from None
     if array.ndim != 2 or 0 in array.shape or not np.issubdtype(array.dtype, np.integer):
         raise InvalidDataError(f"codes must be a table of whole numbers, got shape {array.shape} of {array.dtype}")
     if array.dtype != np.uint8 and (array.min() < 0 or array.max() > 255):
@@ -202,7 +201,7 @@ def _as_codes(codes: npt.ArrayLike) -> CodeArray:
 
 def _as_label_numbers(labels: npt.ArrayLike, n_rows: int) -> npt.NDArray[Any]:
     """Return one whole number a row, as the core reads them; it is the one to notice that some are too large."""
-    numbers = np.asarray(labels)
+    numbers = as_column(labels, "labels")
     if numbers.shape != (n_rows,) or not np.issubdtype(numbers.dtype, np.integer):
         raise InvalidDataError(
             f"{n_rows} rows need as many labels, whole numbers, got shape {numbers.shape} of {numbers.dtype}"
@@ -216,10 +215,16 @@ def _refuse_other_labels(labels: npt.NDArray[np.integer], n_labels: int) -> None
 
 
 def _sliced(statistics: npt.ArrayLike, n_rows: int) -> StatisticsOf:
+    return _as_statistics(statistics, n_rows).__getitem__
+
+
+def _as_statistics(statistics: npt.ArrayLike, n_rows: int, n_columns: int | None = None) -> FloatArray:
     rows = as_floats(statistics, "statistics", copy=False)
-    if rows.ndim != 2 or len(rows) != n_rows or rows.shape[1] == 0:
-        raise InvalidDataError(f"{n_rows} rows need as many statistics, got shape {rows.shape}")
-    return rows.__getitem__
+    if rows.ndim != 2 or len(rows) != n_rows or rows.shape[1] != (n_columns or max(1, rows.shape[1])):
+        raise InvalidDataError(
+            f"{n_rows} rows need as many statistics, in {n_columns or 'one or more'} columns, got shape {rows.shape}"
+        )
+    return rows
 
 
 def _add_up(
@@ -230,14 +235,15 @@ def _add_up(
     n_workers: int,
 ) -> FloatArray:
     """Return the sums of the statistics of each group and, behind them, of the weights."""
-    sums, n_added = np.empty((0, 0)), 0
+    sums, n_added, n_columns = np.empty((0, 0)), 0, None
     for start in range(0, len(weights), _ROWS_PER_STEP):
         rows = slice(start, min(start + _ROWS_PER_STEP, len(weights)))
-        part, weight = statistics_of(rows), weights[rows]
+        part, weight = _as_statistics(statistics_of(rows), rows.stop - start, n_columns), weights[rows]
         if present is not None:
             part, weight = part[present[rows]], weight[present[rows]]
-        if start == 0:
-            sums = np.zeros((len(groups), part.shape[1] + 1))
+        if n_columns is None:
+            n_columns = part.shape[1]
+            sums = np.zeros((len(groups), n_columns + 1))
         groups.add_up(n_added, part, weight, sums, n_workers)
         n_added += len(part)
     return sums

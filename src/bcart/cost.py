@@ -18,7 +18,7 @@ from bcart.grid import Binning, Grid
 from bcart.limits import DEFAULT_MAX_MEMORY, Limits, format_bytes
 from bcart.listing import FOLDED_LEVELS, Family
 from bcart.memory import within_memory
-from bcart.parse import as_weights, present_rows
+from bcart.parse import as_column, as_weights, plain_labels, present_rows
 from bcart.probes import Layers, Probe, probe_all_and_fewer
 from bcart.tables import Nominal, read_table
 
@@ -146,7 +146,7 @@ def estimate_cost(
     True
     """
     limits, table = Limits(max_memory, n_jobs=n_jobs), read_table(X, categorical_features)
-    weights, targets = as_weights(sample_weight, table.n_rows), np.asarray(y)
+    weights, targets = as_weights(sample_weight, table.n_rows), as_column(plain_labels(y))
     if targets.shape != (table.n_rows,):
         raise InvalidDataError(f"y must have one target for each of {table.n_rows} rows, got shape {targets.shape}")
     present = present_rows(weights)

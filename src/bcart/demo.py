@@ -16,7 +16,9 @@ from bcart.estimators.comparison import compare_with_cart
 from bcart.graph import build_graph
 from bcart.grid import Grid
 from bcart.leaves import DirichletLeaf
+from bcart.limits import format_count
 from bcart.posterior import Posterior
+from bcart.priors import LeafCountPrior
 from bcart.tree import Tree
 
 N_FOLDS = 10
@@ -49,8 +51,9 @@ def fit(dataset: Dataset) -> Posterior:
     """Return the posterior, step by step as the estimator makes it."""
     classes, labels = np.unique(dataset.target, return_inverse=True)
     grid = Grid.from_data(dataset.data, feature_names=dataset.feature_names)
-    cells = Cells.from_rows(grid.encode(dataset.data), DirichletLeaf.statistics(labels, len(classes)))
-    return Posterior(build_graph(cells), grid=grid, classes=classes)
+    cells = Cells.from_labels(grid.encode(dataset.data), labels, len(classes), kinds=grid.kinds)
+    leaf = DirichletLeaf.for_classes(1.0, len(classes))
+    return Posterior(build_graph(cells), leaf, LeafCountPrior(), grid, classes)
 
 
 def describe(posterior: Posterior) -> str:
@@ -61,7 +64,7 @@ def describe(posterior: Posterior) -> str:
             f"Exact for {trees} on this grid of {posterior.graph.cells.n_cells:,} cells. Among so many no single tree",
             "is probable, not even the best; the evidence and samples of trees speak for all of them.",
             f"  log evidence        {posterior.log_evidence:12.4f}",
-            f"  number of trees     {f'10^{posterior.log_n_trees / np.log(10):.1f}':>12}",
+            f"  number of trees     {format_count(posterior.log_n_trees):>12}",
             f"  distinct boxes      {posterior.n_boxes:12,}",
             f"  splits              {posterior.n_splits:12,}",
         ]
@@ -89,10 +92,10 @@ def how_sure(posterior: Posterior) -> str:
 def beside_cart(dataset: Dataset) -> str:
     """Return cross-validated scores of all trees, of the most probable one, and of scikit-learn's CART."""
     columns, weights = list(dataset.data.T), np.ones(len(dataset.target))
-    scores = compare_with_cart(
+    scores, n_folds = compare_with_cart(
         BayesianTreeClassifier(), columns, [False] * len(columns), dataset.target, weights, N_FOLDS
     )
-    rows = [f"{f'{N_FOLDS}-fold cross-validation':28}{'accuracy':>10}{'log-loss':>10}{'leaves':>8}"]
+    rows = [f"{f'{n_folds}-fold cross-validation':28}{'accuracy':>10}{'log-loss':>10}{'leaves':>8}"]
     for score in scores:
         leaves = "all" if score.n_leaves is None else f"{score.n_leaves:.1f}"
         rows.append(f"{score.model:28}{score.values['accuracy']:10.3f}{score.values['log-loss']:10.3f}{leaves:>8}")

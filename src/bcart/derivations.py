@@ -67,7 +67,7 @@ class TreeMaker:
             "predictive": self.leaf.predictive(statistics),
             "category": _look_up(self.routing.category, test, -1),
             "missing_left": np.where(form == _core.Form.BELOW, heavier_left, learned_left),
-            "saw_missing": learned_left | (form == _core.Form.MISSING_RIGHT),
+            "saw_missing": ~is_leaf & (form != _core.Form.BELOW),
             "n_rows": n_rows,
             "std": np.full(len(test), np.nan)
             if self.classes is not None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -13,8 +13,18 @@ from bcart import _core
 from bcart.errors import InvalidDataError, InvalidModelError
 from bcart.limits import Limits
 from bcart.memory import within_memory
-from bcart.parse import FloatArray, as_floats, as_weights, as_whole, name_features, present_rows
-from bcart.tables import UNSEEN, Labels, Nominal, Table, describe_labels, read_table, refuse_infinite
+from bcart.parse import (
+    FloatArray,
+    Unchangeable,
+    as_floats,
+    as_tuple,
+    as_weights,
+    as_whole,
+    name_features,
+    present_rows,
+    refusing,
+)
+from bcart.tables import UNSEEN, Labels, Nominal, Table, as_categories, describe_labels, read_table, refuse_infinite
 
 CodeArray = npt.NDArray[np.uint8]
 BoolArray = npt.NDArray[np.bool_]
@@ -27,7 +37,7 @@ _VALUES_AT_ONCE = 2**18  # there may be millions, and their bins are found witho
 
 @within_memory()
 @dataclass(frozen=True, eq=False)
-class Grid:
+class Grid(Unchangeable):
     """The bins of every feature.
 
     A bin is known by the lowest and the highest value observed in it; every bin holds at least one. A feature with at
@@ -62,14 +72,17 @@ class Grid:
     has_missing: tuple[bool, ...] = ()
 
     def __post_init__(self) -> None:
-        n_features = len(self.feature_names)
+        names = as_tuple(self.feature_names, "feature_names")
+        n_features = len(names)
+        object.__setattr__(self, "feature_names", names)
         for name in ("lowest", "highest"):
-            bounds = tuple(as_floats(values, name) for values in getattr(self, name))
+            bounds = tuple(as_floats(values, name) for values in as_tuple(getattr(self, name), name))
             for values in bounds:
                 values.flags.writeable = False
             object.__setattr__(self, name, bounds)
-        object.__setattr__(self, "categories", tuple(self.categories) or (None,) * n_features)
-        object.__setattr__(self, "has_missing", tuple(map(bool, self.has_missing)) or (False,) * n_features)
+        object.__setattr__(self, "categories", as_categories(self.categories, n_features))
+        has_missing = as_tuple(self.has_missing, "has_missing")
+        object.__setattr__(self, "has_missing", tuple(map(bool, has_missing)) or (False,) * n_features)
         parts = (self.lowest, self.highest, self.categories, self.has_missing)
         if any(len(part) != n_features for part in parts):
             raise InvalidModelError("a grid needs the lowest and highest values of the bins of each named feature")
@@ -143,7 +156,9 @@ class Grid:
         cls, n_bins: Sequence[int], kinds: Sequence[Kind] | None = None, feature_names: Sequence[str] | None = None
     ) -> Grid:
         """Return the grid of data that are codes already: bin k holds the value k, and missing values come before."""
-        kinds = ["numeric"] * len(n_bins) if kinds is None else kinds
+        meaning = f"a whole number from 1 to {MAX_BINS + 1} for each feature"
+        n_bins = [as_whole(n, "n_bins", meaning, 1, MAX_BINS + 1) for n in as_tuple(n_bins, "n_bins")]
+        kinds = as_kinds(kinds, len(n_bins))
         has_missing = tuple(kind == "optional" for kind in kinds)
         values = tuple(np.arange(n - missing, dtype=np.float64) for n, missing in zip(n_bins, has_missing, strict=True))
         labels = tuple(tuple(range(n)) if kind == "nominal" else None for n, kind in zip(n_bins, kinds, strict=True))
@@ -236,10 +251,27 @@ class Grid:
         return np.where(bins < 0, missing_left, is_left)
 
 
-def _check_bins(name: str, lowest: FloatArray, highest: FloatArray, labels: Labels | None) -> None:
-    ends = np.column_stack([lowest, highest]).ravel() if lowest.shape == highest.shape else np.empty(0)
+def as_kinds(kinds: Sequence[Kind] | None, n_features: int) -> tuple[Kind, ...]:
+    """Return what the codes of each feature mean, by default ordered bins."""
+    with refusing("kinds must be a sequence"):
+        known: tuple[Any, ...] = ("numeric",) * n_features if kinds is None else tuple(kinds)
+    if len(known) != n_features or any(kind not in get_args(Kind) for kind in known):
+        raise InvalidDataError(
+            f"kinds={kinds!r} must be one of {', '.join(get_args(Kind))} for each of {n_features} features"
+        )
+    return known
+
+
+def _ascend(lowest: FloatArray, highest: FloatArray) -> bool:
+    """Tell whether bins are finite, and each above the one before."""
+    ends = np.column_stack([lowest, highest]).ravel()
     is_ascending = np.isfinite(ends).all() and (np.diff(ends) >= 0).all() and (highest[:-1] < lowest[1:]).all()
-    if lowest.ndim != 1 or lowest.shape != highest.shape or not is_ascending or len(lowest) > MAX_BINS:
+    return bool(is_ascending)
+
+
+def _check_bins(name: str, lowest: FloatArray, highest: FloatArray, labels: Labels | None) -> None:
+    is_column = lowest.ndim == 1 and lowest.shape == highest.shape
+    if not is_column or len(lowest) > MAX_BINS or not _ascend(lowest, highest):
         raise InvalidModelError(
             f"the bins of {name!r} must be at most {MAX_BINS}, one above the other, of finite values"
         )

@@ -11,13 +11,11 @@ import numpy as np
 from bcart.memory import within_memory
 from bcart.parse import RandomState
 from bcart.posterior import Posterior
-from bcart.tree import Tree
+from bcart.tree import ARRAYS, Tree
 
 _LOG_PHIS = 3.0, 4.0, 6.0, 8.0, 12.0
 _N_DRAWN, _N_TRIED = 300, 6  # trees under each of these priors
 _MOST_PRUNED = 25  # tests of a large tree that are left out in turn
-_ARRAYS = ("feature", "threshold", "left", "right", "statistics", "predictive", "category", "missing_left",
-           "saw_missing", "n_rows", "std")  # fmt: skip
 _MOST_SPLITS = 5_000_000  # whose sweeps take no time worth speaking of
 
 
@@ -78,7 +76,7 @@ def _pruned(tree: Tree) -> Iterator[Tree]:
 
 def _without_test(tree: Tree, node: int) -> Tree:
     """Return a tree in which a node above two leaves, which follow it, is a leaf itself."""
-    arrays = {name: np.delete(getattr(tree, name), [node + 1, node + 2], axis=0) for name in _ARRAYS}
+    arrays = {name: np.delete(getattr(tree, name), [node + 1, node + 2], axis=0) for name in ARRAYS}
     for name in ("left", "right"):
         arrays[name] = arrays[name] - 2 * (arrays[name] > node + 2)
     ending = {"feature": -1, "threshold": np.nan, "left": -1, "right": -1, "category": -1}

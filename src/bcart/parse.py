@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from numbers import Real
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from bcart.errors import InvalidDataError, InvalidModelError
+from bcart.deadline import steps
+from bcart.errors import BcartError, InvalidDataError, InvalidModelError
+from bcart.memory import within_memory
 
 FloatArray = npt.NDArray[np.float64]
 RandomState = int | np.integer | np.random.Generator | np.random.RandomState | None
@@ -18,19 +21,86 @@ MAX_WEIGHT = 1e30  # beyond, the tenth power of a count overflows
 _MAX_LEVEL = 1 - 1e-9  # of intervals
 
 
+@contextmanager
+def refusing(what: str, error: type[BcartError] = InvalidDataError, remedy: str = "") -> Iterator[None]:
+    """Say what is wrong where numpy cannot make an array of what was given."""
+    try:
+        yield
+    except (TypeError, ValueError, OverflowError) as reason:
+        raise error(f"{what}: {reason}{remedy}") from None
+
+
 def as_floats(values: npt.ArrayLike, name: str, *, copy: bool = True) -> FloatArray:
     """Return a contiguous array of floats, a new one unless `copy` is false."""
-    try:
+    with refusing(f"{name} must be numbers", remedy="; encode text as numbers first"):
         return np.array(values, dtype=np.float64, order="C") if copy else np.asarray(values, np.float64, order="C")
-    except (TypeError, ValueError) as error:
-        raise InvalidDataError(f"{name} must be numbers: {error}; encode text as numbers first") from None
 
 
-def read_only(values: Any) -> npt.NDArray[Any]:
-    """Return a copy that cannot be changed."""
-    array = np.array(values)
+def as_exact(values: Any, name: str, dtype: type) -> npt.NDArray[Any]:
+    """Return a new contiguous array of a type that holds the same numbers."""
+    with refusing(f"{name} must be numbers", InvalidModelError), np.errstate(invalid="ignore"):
+        given = np.asarray(values)
+        array: npt.NDArray[Any] = np.array(given, dtype=dtype, order="C")
+    if given.dtype.kind in "US" or (array.dtype.kind in "ib" and (array != given).any()):
+        raise InvalidModelError(f"{name} must be numbers that {array.dtype} holds exactly")
+    return array
+
+
+def as_column(y: Any, name: str = "y") -> npt.NDArray[Any]:
+    """Return targets as an array of whatever they are."""
+    with refusing(f"{name} must have one value for each row"):
+        return np.asarray(y)
+
+
+def plain_labels(y: Any) -> Any:
+    """Return labels that are objects of one type as an array of that type, which scikit-learn knows how to read."""
+    labels = as_column(y) if y is not None else np.empty(0)
+    if labels.dtype.kind != "O" or labels.ndim != 1:
+        return y
+    types, parts = set[type](), []
+    for rows in steps(len(labels)):
+        types.update(map(type, labels[rows]))
+        parts.append(np.array(labels[rows].tolist()) if len(types) == 1 else labels[rows])
+        if parts[-1].ndim != 1 or parts[-1].dtype.kind not in "biufUS":
+            return y
+    has_one_kind = len({part.dtype.kind for part in parts}) == 1
+    return np.concatenate(parts) if has_one_kind else y
+
+
+def as_tuple(values: Any, name: str) -> tuple[Any, ...]:
+    """Return a sequence, which text is not one of, as a tuple."""
+    if isinstance(values, str) or not isinstance(values, Iterable):
+        raise InvalidModelError(f"{name}={values!r} must be a sequence")
+    return tuple(values)
+
+
+def as_classes(labels: Any) -> npt.NDArray[Any]:
+    """Return a copy of the labels of classes that cannot be changed."""
+    with refusing("classes must be labels", InvalidModelError):
+        array = np.array(labels)
+    if array.ndim != 1:
+        raise InvalidModelError(f"classes must be labels, one behind the other, got shape {array.shape}")
     array.flags.writeable = False
     return array
+
+
+@within_memory()
+class Unchangeable:
+    """A value whose arrays cannot be changed, as a copy or out of a pickle neither.
+
+    What a dataclass has computed besides its fields is left out of pickles.
+    """
+
+    def __getstate__(self) -> dict[str, Any]:
+        fields = getattr(self, "__dataclass_fields__", self.__dict__)
+        return {name: value for name, value in self.__dict__.items() if name in fields}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        for value in state.values():
+            for part in value if isinstance(value, tuple) else (value,):
+                if isinstance(part, np.ndarray):
+                    part.flags.writeable = False
+        self.__dict__.update(state)
 
 
 def as_weights(sample_weight: npt.ArrayLike | None, n_rows: int) -> FloatArray:

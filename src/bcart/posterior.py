@@ -20,16 +20,18 @@ from bcart.grid import Grid
 from bcart.leaves import DirichletLeaf, LeafModel
 from bcart.limits import Limits, format_count
 from bcart.memory import within_memory
-from bcart.parse import FloatArray, RandomState, as_seed, as_tail, as_whole, read_only
-from bcart.parts import check_parts
+from bcart.parse import FloatArray, RandomState, Unchangeable, as_classes, as_seed, as_tail, as_whole
+from bcart.parts import check_kinds, check_parts
 from bcart.priors import LeafCountPrior, TreePrior
 from bcart.routing import Routing
 from bcart.rows import Predictor, Rows, SomeRows, as_predictor, as_targets, bytes_a_row, differing_rows
 from bcart.tree import Tree
 
+_MOST_DRAWN = 2**31  # trees or paths at once
+
 
 @within_memory()
-class Posterior:
+class Posterior(Unchangeable):
     """Every exact answer about the trees of a graph, under a prior and a leaf model.
 
     Parameters
@@ -70,6 +72,7 @@ class Posterior:
         classes: Sequence[Any] | npt.NDArray[np.generic] | None = None,
         n_jobs: int | None = None,
     ) -> None:
+        check_kinds(graph=graph, leaf=leaf, prior=prior, grid=grid)
         n_statistics = graph.cells.statistics.shape[1]
         self.graph = graph
         self.leaf: LeafModel = leaf or DirichletLeaf.for_classes(1.0, n_statistics)
@@ -77,7 +80,7 @@ class Posterior:
         self.grid = grid or Grid.of_codes(graph.cells.n_bins, graph.cells.kinds)
         if classes is None and self.leaf.outputs_sum_to_one:
             classes = np.arange(n_statistics)
-        self.classes = None if classes is None else read_only(classes)
+        self.classes = None if classes is None else as_classes(classes)
         self.n_jobs = n_jobs
         check_parts(graph.cells, self.grid, self.leaf, self.classes)
 
@@ -139,11 +142,12 @@ class Posterior:
         Parameters
         ----------
         n : int
+            At most 2 ** 31.
         random_state : int, numpy Generator or RandomState, or None
             The same number gives the same trees in every run and for any number of threads; the first trees are the
             same whatever `n`.
         """
-        n = as_whole(n, "n", "a whole number of trees, zero or more", least=0)
+        n = as_whole(n, "n", f"a whole number of trees, from 0 to {_MOST_DRAWN:,}", least=0, most=_MOST_DRAWN)
         grammar = self._native_grammar("ensemble")
         derivations = grammar.derive_samples(as_seed(random_state), n, self._room, self._n_workers)
         return list(self._tree_maker.trees(derivations))
@@ -240,12 +244,13 @@ class Posterior:
         ----------
         X : array or data frame of shape (n_rows, n_features)
         n : int
-            Paths a row.
+            Paths a row; at most 2 ** 31 of all rows together.
         random_state : int, numpy Generator or RandomState, or None
             As in `sample`: the i-th path of the k-th row is always the same.
         """
-        n = as_whole(n, "n", "a whole number of paths, zero or more", least=0)
         rows = self._rows(self.grid.columns(X))
+        most = _MOST_DRAWN // max(1, len(rows))
+        n = as_whole(n, "n", f"a whole number of paths, for {len(rows):,} rows from 0 to {most:,}", 0, most)
         boxes, statistics, uniforms = rows.walk_randomly(n, as_seed(random_state))
         y: npt.NDArray[Any] = self.leaf.target_quantile(uniforms, statistics)
         if self.classes is not None:

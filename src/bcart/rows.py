@@ -15,7 +15,7 @@ from bcart.graph import Graph
 from bcart.leaves import LeafModel, central_interval
 from bcart.leaves.model import Moments
 from bcart.mixtures import LEAVES_AT_ONCE, Mixtures
-from bcart.parse import FloatArray, as_floats
+from bcart.parse import FloatArray, as_column, as_floats, refusing
 from bcart.routing import Positions, Routing
 
 Predictor = Literal["ensemble", "map"]
@@ -192,7 +192,7 @@ def as_predictor(predictor: Predictor) -> Predictor:
 
 def as_targets(y: npt.ArrayLike, classes: npt.NDArray[Any] | None, n_rows: int) -> FloatArray:
     """Return targets as leaf models see them: numbers, or the places of labels."""
-    given = np.asarray(y)
+    given = as_column(y)
     if given.shape != (n_rows,):
         raise InvalidDataError(f"y must have one target for each of {n_rows} rows, got shape {given.shape}")
     if classes is None:
@@ -203,7 +203,8 @@ def as_targets(y: npt.ArrayLike, classes: npt.NDArray[Any] | None, n_rows: int) 
         return targets
     places = {label: place for place, label in enumerate(classes.tolist())}
     listed = given.tolist()
-    found = np.fromiter((places.get(label, -1) for label in listed), np.float64, n_rows)
+    with refusing("y must be labels"):
+        found = np.fromiter((places.get(label, -1) for label in listed), np.float64, n_rows)
     if (found < 0).any():
         unknown = listed[int(np.flatnonzero(found < 0)[0])]
         raise InvalidDataError(

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from bcart.deadline import steps
 from bcart.errors import InvalidDataError, InvalidModelError
-from bcart.parse import FloatArray, name_features
+from bcart.parse import FloatArray, as_tuple, name_features
 
 Labels = tuple[Any, ...]
 Nominal = Literal["from_dtype"] | Sequence[int] | Sequence[str] | Sequence[bool] | None
@@ -79,10 +79,11 @@ class Table:
         return [column.numbers(labels) for column, labels in zip(self.columns, categories, strict=True)]
 
     def take(self, rows: npt.NDArray[np.bool_]) -> Table:
-        """Return the table of some of the rows, or raise if any number is infinite: so a message names its row here."""
-        numeric = [column for column in self.columns if not column.is_nominal]
-        refuse_infinite([column.name for column in numeric], [column.values for column in numeric])
-        return Table(tuple(Column(c.name, c.values[rows], c.is_nominal) for c in self.columns))
+        """Return the table of some of the rows, or raise if one of their numbers is infinite; that names its row."""
+        columns = tuple(Column(c.name, c.values[rows], c.is_nominal) for c in self.columns)
+        numeric = [column for column in columns if not column.is_nominal]
+        refuse_infinite([column.name for column in numeric], [column.values for column in numeric], rows)
+        return Table(columns)
 
 
 def read_table(X: Any, nominal: Nominal = "from_dtype", names: Sequence[str] | None = None) -> Table:
@@ -258,13 +259,17 @@ def _as_numbers(column: Any, name: str) -> FloatArray:
     return numbers
 
 
-def refuse_infinite(names: Sequence[str], columns: Iterable[FloatArray]) -> None:
-    """Say where the first infinite number is, if there is one."""
+def refuse_infinite(
+    names: Sequence[str], columns: Iterable[FloatArray], taken: npt.NDArray[np.bool_] | None = None
+) -> None:
+    """Say where the first infinite number is, if there is one; `taken` tells which rows of a table these are."""
     for name, numbers in zip(names, columns, strict=True):
         if np.isinf(numbers).any():
-            row = int(np.flatnonzero(np.isinf(numbers))[0])
+            place = int(np.flatnonzero(np.isinf(numbers))[0])
+            row = place if taken is None else int(np.flatnonzero(taken)[place])
             raise InvalidDataError(
-                f"column {name!r} contains {numbers[row]} (row {row}); clip infinite values, or make them missing (NaN)"
+                f"column {name!r} contains {numbers[place]} (row {row}); clip infinite values, or make them missing "
+                "(NaN)"
             )
 
 
@@ -330,6 +335,12 @@ def sort_labels(labels: Iterable[Any]) -> Labels:
 def _label_order(label: Any) -> tuple[str, Any]:
     is_number = isinstance(label, (int, float, np.number))
     return ("", label) if is_number else (type(label).__name__, label if isinstance(label, str) else str(label))
+
+
+def as_categories(categories: Any, n_features: int) -> tuple[Labels | None, ...]:
+    """Return the labels of each feature, None for numeric ones; by default all are."""
+    given = as_tuple(categories, "categories") or (None,) * n_features
+    return tuple(None if labels is None else as_tuple(labels, "the labels of a feature") for labels in given)
 
 
 def describe_labels(labels: Iterable[Any], most: int = 5) -> str:

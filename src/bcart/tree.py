@@ -13,8 +13,8 @@ from bcart.cached import cached_property
 from bcart.errors import InvalidModelError
 from bcart.leaves import LeafModel, central_interval
 from bcart.memory import within_memory
-from bcart.parse import FloatArray, as_tail, read_only
-from bcart.tables import Labels, as_numbers
+from bcart.parse import FloatArray, Unchangeable, as_classes, as_exact, as_tail, as_tuple
+from bcart.tables import Labels, as_categories, as_numbers
 
 IntArray = npt.NDArray[np.int32]
 BoolArray = npt.NDArray[np.bool_]
@@ -25,7 +25,7 @@ _NOT_GIVEN: Any = None
 
 @within_memory()
 @dataclass(frozen=True, eq=False, repr=False)
-class Tree:
+class Tree(Unchangeable):
     """A decision tree with the evidence in each of its nodes.
 
     A node asks one of three questions, and a row goes left if the answer is yes: is a number below a threshold, is a
@@ -52,8 +52,8 @@ class Tree:
     missing_left : array of shape (n_nodes,)
         Whether missing values go left.
     saw_missing : array of shape (n_nodes,)
-        Whether the data said so; where a node's training rows had no missing value on its feature, the heavier side
-        takes them.
+        Whether the data said so, or the question does: who asks for a label sends them with the rest. False for a
+        threshold whose training rows had no missing value on its feature; then the heavier side takes them.
     n_rows : array of shape (n_nodes,)
         Weight of the training rows in each node.
     std : array of shape (n_nodes,)
@@ -99,17 +99,17 @@ class Tree:
     leaf: LeafModel | None = None
 
     def __post_init__(self) -> None:
-        n_nodes = len(self.feature)
-        for name, (dtype, default) in _ARRAYS.items():
-            given = getattr(self, name)
-            array: npt.NDArray[Any] = (
-                np.full(n_nodes, default, dtype) if given is None else np.array(given, dtype=dtype, order="C")
-            )
-            array.flags.writeable = False
-            object.__setattr__(self, name, array)
+        names = as_tuple(self.feature_names, "feature_names")
+        parts: dict[str, Any] = {"feature_names": names, "categories": as_categories(self.categories, len(names))}
         if self.classes is not None:
-            object.__setattr__(self, "classes", read_only(self.classes))
-        object.__setattr__(self, "categories", tuple(self.categories) or (None,) * len(self.feature_names))
+            parts["classes"] = as_classes(self.classes)
+        n_nodes = as_exact(self.feature, "feature", np.int32).size
+        for name, (dtype, default) in ARRAYS.items():
+            given = getattr(self, name)
+            array = np.full(n_nodes, default, dtype) if given is None else as_exact(given, name, dtype)
+            array.flags.writeable = False
+            parts[name] = array
+        self.__dict__.update(parts)
         self._check_shape()
 
     @classmethod
@@ -120,13 +120,13 @@ class Tree:
         return tree
 
     def _check_shape(self) -> None:
-        n_nodes, n_features = len(self.feature), len(self.feature_names)
-        n_outputs = self.predictive.shape[-1] if self.classes is None else len(self.classes)
+        n_nodes, n_features = self.feature.size, len(self.feature_names)
+        shapes = [getattr(self, name).shape[: 1 if name in _TABLES else None] for name in ARRAYS]
         if (
             n_nodes == 0
-            or any(len(getattr(self, name)) != n_nodes for name in _ARRAYS)
-            or self.statistics.ndim != 2
-            or self.predictive.shape != (n_nodes, n_outputs)
+            or any(shape != (n_nodes,) for shape in shapes)
+            or any(getattr(self, name).ndim != 2 for name in _TABLES)
+            or (self.classes is not None and self.predictive.shape[1] != len(self.classes))
             or len(self.categories) != n_features
             or not ((self.feature >= NO_CHILD) & (self.feature < n_features)).all()
             or not self._is_preorder()
@@ -382,7 +382,8 @@ def describe_test(name: str, labels: Labels | None, threshold: float, category: 
 
 
 _MOST_CLASSES = 5  # that a leaf names when it is printed
-_ARRAYS: dict[str, tuple[type, float]] = {  # with what stands for an array that is not given
+_TABLES = ("statistics", "predictive")  # have a row a node
+ARRAYS: dict[str, tuple[type, float]] = {  # with what stands for an array that is not given
     "feature": (np.int32, NO_CHILD),
     "threshold": (np.float64, np.nan),
     "left": (np.int32, NO_CHILD),

@@ -231,6 +231,11 @@ def test_scores_of_a_sample_are_told_as_such(bcart, haberman, tmp_path):
     assert library.load_model(tmp_path / "m.bcart").about["scores"]["n_rows"] == 90
 
 
+def test_no_more_folds_are_told_than_were_done(bcart, tmp_path):
+    (tmp_path / "two.csv").write_text("a,y\n1,x\n2,z\n")
+    assert "2-fold cross-validation on 2 rows\n" in bcart("fit", tmp_path / "two.csv", "-t", "y").out
+
+
 def test_options_reach_the_model(bcart, tmp_path, haberman):
     options = ["--max-bins", 4, "--binning", "quantile", "--max-depth", 2, "--prior", "depth-decay", "--alpha", 0.5]
     options += ["--split-alpha", 0.8, "--split-beta", 1, "--min-samples-leaf", 5, "--min-samples-split", 20]

@@ -81,6 +81,7 @@ def test_ties_for_the_map_tree_go_to_the_first_of_the_list(problem):
     np.testing.assert_allclose(tree.n_rows, listed.n_rows, rtol=1e-12)
     np.testing.assert_allclose(tree.predictive, listed.predictive, rtol=1e-10, atol=1e-12)
     np.testing.assert_allclose(tree.std, listed.std, rtol=1e-9)
+    np.testing.assert_array_equal(tree.saw_missing, listed.saw_missing)
 
 
 @settings(max_examples=100, deadline=None)
@@ -171,3 +172,12 @@ def test_trees_with_an_empty_side_have_no_probability(problem, data):
         classes=root.classes,
     )
     assert posterior.log_probability(tree) == -math.inf
+
+
+def test_a_test_of_a_label_always_knows_where_missing_values_go():
+    X = np.repeat([0.0, 1.0, np.nan], 3)[:, None]
+    for rows in (X, X[:6]):  # with missing values and without
+        problem = Problem(X=rows, y=np.repeat([0, 1, 1], 3)[: len(rows)], nominal=(0,))
+        tree, listed = compute(problem).map_tree(), enumerate_all(problem).map_tree
+        assert tree.category.tolist() == listed.category.tolist() == [0, -1, -1]
+        assert tree.saw_missing.tolist() == listed.saw_missing.tolist() == [True, False, False]

@@ -101,13 +101,13 @@ def test_labels_split_off_one_by_one(n_labels, n_trees):
 
 def test_labels_have_no_order_but_that_of_the_list():
     posterior = enumerate_column([9.0, -2.0, 4.0], nominal=[0])
-    assert first_tests(posterior) == [(0, "label", place, False, False) for place in range(3)]
+    assert first_tests(posterior) == [(0, "label", place, False, True) for place in range(3)]
     assert posterior.map_tree.categories == ((-2.0, 4.0, 9.0),)
     assert counts_on_the_left(posterior.trees[1]) == [0, 1]  # -2.0, the second row, whose class is 1
 
 
 def test_of_two_labels_the_first_is_asked_for():
-    assert first_tests(enumerate_column([9.0, -2.0], nominal=[0])) == [(0, "label", 0, False, False)]
+    assert first_tests(enumerate_column([9.0, -2.0], nominal=[0])) == [(0, "label", 0, False, True)]
 
 
 def test_places_of_labels_are_those_in_all_rows():
@@ -138,9 +138,9 @@ def test_numbers_and_labels_share_the_list():
     assert first_tests(posterior) == [
         (0, 0.5, -1, False, False),
         (0, 1.5, -1, True, False),
-        (1, "label", 0, False, False),
-        (1, "label", 1, False, False),
-        (1, "label", 2, False, False),
+        (1, "label", 0, False, True),
+        (1, "label", 1, False, True),
+        (1, "label", 2, False, True),
     ]
     assert posterior.map_tree.categories == (None, (5.0, 6.0, 7.0))
 

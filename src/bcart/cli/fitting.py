@@ -159,8 +159,8 @@ class Validation:
                 return None
         with steps("cross-validating") as progress:
             parts = sample.columns, sample.is_nominal, sample.y, sample.weights
-            scores = compare_with_cart(estimator, *parts, self.n_folds, self.seed, n_tested, progress)
-        return note_scores(scores, self.n_folds, len(sample.y), n_known, n_tested)
+            scores, n_folds = compare_with_cart(estimator, *parts, self.n_folds, self.seed, n_tested, progress)
+        return note_scores(scores, n_folds, len(sample.y), n_known, n_tested)
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ from bcart.leaves import LeafModel
 from bcart.limits import Limits
 from bcart.listing import Family
 from bcart.memory import within_memory
-from bcart.parse import FloatArray, as_weights, present_rows
+from bcart.parse import FloatArray, as_column, as_weights, plain_labels, present_rows
 from bcart.posterior import Posterior
 from bcart.priors import choose_prior
 from bcart.rows import as_predictor
@@ -64,6 +64,17 @@ class BayesianTree(BaseEstimator):  # type: ignore[misc]
         self.posterior_ = Posterior(graph, leaf, prior, grid, classes, self.n_jobs)
         self.tree_ = self.posterior_.map_tree()
 
+    @contextmanager
+    def _unchanged_by_failure(self) -> Iterator[None]:
+        """Forget all that a fit has found if it ends with an error."""
+        before = dict(self.__dict__)
+        try:
+            yield
+        except BaseException:
+            self.__dict__.clear()
+            self.__dict__.update(before)
+            raise
+
     def _training_data(self, X: Any, y: Any, sample_weight: Any) -> tuple[Table, npt.NDArray[Any], FloatArray]:
         """Check the data and leave out rows of weight zero."""
         X, targets = self._validated(X, y)
@@ -75,7 +86,7 @@ class BayesianTree(BaseEstimator):  # type: ignore[misc]
         return table.take(present), targets[present], weights[present]
 
     def _validated(self, X: Any, y: Any) -> tuple[Any, npt.NDArray[Any]]:
-        y = y if self._is_regressor else _plain_labels(y)
+        y = y if self._is_regressor else plain_labels(y)
         hint = _where_not_finite(y)
         if not is_frame(X):
             rules = {"dtype": None, "ensure_all_finite": False, "y_numeric": self._is_regressor}
@@ -138,18 +149,9 @@ def _as_array(X: Any) -> Any:
         return X
 
 
-def _plain_labels(y: Any) -> Any:
-    """Return labels that are objects of one type as an array of that type, which scikit-learn knows how to read."""
-    labels = np.asarray(y) if y is not None else np.empty(0)
-    if labels.dtype.kind != "O" or labels.ndim != 1 or len({type(label) for label in labels}) != 1:
-        return y
-    plain = np.array(labels.tolist())
-    return plain if plain.shape == labels.shape and plain.dtype.kind in "biufUS" else y
-
-
 def _where_not_finite(y: Any) -> str:
     """Return what to say of a target that is not finite."""
-    targets = np.asarray(y)
+    targets = as_column(y)
     if targets.dtype.kind != "f" or targets.ndim != 1 or np.isfinite(targets).all():
         return ""
     row = int(np.flatnonzero(~np.isfinite(targets))[0])
@@ -180,3 +182,5 @@ def _clearly(check: Callable[[], Any], hint: str = "") -> Any:
         raise InvalidTypeError(f"{error}{hint}") from error
     except ValueError as error:
         raise InvalidDataError(f"{error}{hint}") from error
+    except OverflowError as error:
+        raise InvalidDataError(f"a number is too large: {error}{hint}") from error

@@ -146,7 +146,8 @@ class BayesianTreeClassifier(ClassifierMixin, BayesianTree):  # type: ignore[mis
         sample_weight : array of shape (n_rows,), optional
             A row of weight 2 counts as two rows, one of weight 0 as none.
         """
-        self._fit_posterior(X, y, sample_weight)
+        with self._unchanged_by_failure():
+            self._fit_posterior(X, y, sample_weight)
         self.classes_ = self.posterior_.classes
         return self
 

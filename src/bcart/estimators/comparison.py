@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -16,7 +16,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, OneHotEncoder
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from bcart.errors import DepthLimitedWarning
+from bcart.errors import DepthLimitedWarning, InvalidDataError
 from bcart.estimators.classifier import BayesianTreeClassifier
 from bcart.estimators.regressor import BayesianTreeRegressor
 from bcart.memory import within_memory
@@ -26,6 +26,7 @@ from bcart.tables import as_rows
 Estimator = BayesianTreeClassifier | BayesianTreeRegressor
 ModelName = Literal["all trees", "most probable tree", "CART"]
 
+_FEWEST_ROWS = 2  # one to learn from, one to predict
 _LARGEST_OF_CART = 1e29  # it refuses numbers beyond those of 32 bits, and adds up columns in them
 
 
@@ -46,6 +47,13 @@ class Score:
     model: ModelName
     values: dict[str, float]
     n_leaves: float | None
+
+
+class Comparison(NamedTuple):
+    """The scores of all models, and over how many folds they are means."""
+
+    scores: list[Score]
+    n_folds: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,7 +79,7 @@ def compare_with_cart(
     random_state: int = 0,
     max_tested: int | None = None,
     on_fold: Callable[[int, int], object] | None = None,
-) -> list[Score]:
+) -> Comparison:
     """Return cross-validated scores.
 
     Parameters
@@ -83,7 +91,9 @@ def compare_with_cart(
     is_nominal : sequence of bool
         Which columns hold labels. CART sees each label as a column of its own.
     y, weights : arrays
+        Rows of weight zero are absent.
     n_folds : int
+        One a row if there are fewer rows, of which two are needed.
     random_state : int
         Of the folds, and of CART.
     max_tested : int, optional
@@ -95,24 +105,29 @@ def compare_with_cart(
     --------
     >>> import numpy as np
     >>> x = np.arange(60.0)
-    >>> scores = compare_with_cart(BayesianTreeClassifier(), [x], [False], np.where(x < 30, "low", "high"), np.ones(60))
+    >>> y = np.where(x < 30, "low", "high")
+    >>> scores, n_folds = compare_with_cart(BayesianTreeClassifier(), [x], [False], y, np.ones(60))
     >>> [(score.model, round(score.values["accuracy"], 2)) for score in scores]
     [('all trees', 0.98), ('most probable tree', 0.98), ('CART', 0.97)]
     """
-    rows = _Rows(as_rows(columns), y, weights)
+    rows = _Rows(as_rows(columns), y, weights).take(np.flatnonzero(weights))
+    if len(rows.y) < _FEWEST_ROWS:
+        raise InvalidDataError(
+            f"there are {len(rows.y)} rows with a positive weight; folds need {_FEWEST_ROWS} or more"
+        )
     nominal = np.flatnonzero(is_nominal).tolist()
     ours = type(model)(**{**model.get_params(), "categorical_features": nominal})
     theirs = _cart(isinstance(model, BayesianTreeClassifier), nominal, random_state)
     found: list[list[Score]] = []
     folds = list(_folds(rows, isinstance(model, BayesianTreeClassifier), n_folds, random_state))
     random = np.random.default_rng(random_state)
-    n_tested = len(y) if max_tested is None or max_tested >= len(y) else max(1, max_tested // len(folds))
+    n_tested = len(rows.y) if max_tested is None or max_tested >= len(rows.y) else max(1, max_tested // len(folds))
     for train, test in folds:
         tested = np.sort(random.permutation(test)[:n_tested])
         found.append(_score_fold(ours, theirs, rows.take(train), rows.take(tested)))
         if on_fold is not None:
             on_fold(len(found), len(folds))
-    return [_mean(scores) for scores in zip(*found, strict=True)]
+    return Comparison([_mean(scores) for scores in zip(*found, strict=True)], len(folds))
 
 
 def _folds(

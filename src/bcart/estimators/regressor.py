@@ -143,7 +143,8 @@ class BayesianTreeRegressor(RegressorMixin, BayesianTree):  # type: ignore[misc]
         sample_weight : array of shape (n_rows,), optional
             A row of weight 2 counts as two rows, one of weight 0 as none.
         """
-        self._fit_posterior(X, y, sample_weight)
+        with self._unchanged_by_failure():
+            self._fit_posterior(X, y, sample_weight)
         return self
 
     def _leaf_for(self, targets: Any, weights: FloatArray) -> tuple[LeafModel, AddUp, Any]:

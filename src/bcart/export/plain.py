@@ -18,8 +18,8 @@ root
 
 A test is ``{"feature": 0, "kind": "below", "threshold": 4.5}``, ``{"feature": 1, "kind": "label", "label": 2}`` or
 ``{"feature": 1, "kind": "missing"}``, with features and labels by their places; ``"missing_left"`` and
-``"saw_missing"`` tell whether missing values go left, and whether the data said so. A number that is not known is null,
-an infinite one the text ``"inf"`` or ``"-inf"``.
+``"saw_missing"`` tell whether missing values go left, and whether the data or the kind of question said so. A number
+that is not known is null, an infinite one the text ``"inf"`` or ``"-inf"``.
 """
 
 from __future__ import annotations

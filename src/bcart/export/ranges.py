@@ -22,14 +22,14 @@ class Range:
     not_labels: tuple[int, ...] = ()
     has_known: bool = True
     has_missing: bool = True
-    is_told: bool = False  # whether the data said where missing values go
+    is_told: bool = False  # whether it is known where missing values go
 
     def after(self, asked: Question, answer: bool) -> Range:
         """Return what is left of the range after a question was answered."""
         left = replace(
             self,
             has_missing=self.has_missing and asked.missing_left == answer,
-            is_told=self.is_told or asked.saw_missing or asked.kind != "below",
+            is_told=self.is_told or asked.saw_missing,
         )
         if asked.kind == "missing":
             return replace(left, has_known=self.has_known and not answer)

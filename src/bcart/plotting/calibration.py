@@ -14,7 +14,7 @@ from scipy.special import ndtri
 from bcart.colours import colour_of, lighter
 from bcart.errors import InvalidDataError, InvalidModelError
 from bcart.memory import within_memory
-from bcart.parse import FloatArray, as_floats, as_tail, as_whole
+from bcart.parse import FloatArray, as_column, as_floats, as_tail, as_whole
 from bcart.plotting.colours import FAINT, LINE, MARKERS, QUIET
 from bcart.plotting.frame import add_legend, as_axes, make_axes, quieten
 
@@ -132,7 +132,7 @@ def plot_calibration(
     >>> ax.get_legend().get_texts()[0].get_text()
     'mine: ECE 0.200, Brier 0.045'
     """
-    labels = np.asarray(y)
+    labels = as_column(y)
     if labels.ndim != 1 or len(labels) == 0:
         raise InvalidDataError(f"y must hold one class a row, but its shape is {labels.shape}")
     edges = np.linspace(0, 1, as_whole(n_bins, "n_bins", "a whole number, at least 1", least=1) + 1)

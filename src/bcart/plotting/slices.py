@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from bcart.answers import Uncertainty
 from bcart.errors import InvalidDataError, InvalidModelError
-from bcart.parse import FloatArray, as_tail
+from bcart.parse import FloatArray, as_column, as_tail
 from bcart.plotting.scales import rows_at, typical_row
 from bcart.plotting.sources import posterior_of, predictor_of
 from bcart.plotting.text import join_within, shorten
@@ -166,7 +166,7 @@ def _choose_outputs(posterior: Posterior, output: Any, n_features: int) -> tuple
 def _as_targets(y: Any, columns: list[FloatArray] | None) -> npt.NDArray[Any] | None:
     if y is None:
         return None
-    targets = np.asarray(y)
+    targets = as_column(y)
     if columns is None or targets.shape != columns[0].shape:
         n_rows = 0 if columns is None else len(columns[0])
         raise InvalidDataError(f"y has shape {targets.shape}, but X has {n_rows} rows; give one target a row of X")

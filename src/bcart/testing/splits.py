@@ -83,10 +83,9 @@ def _tests(cells: Cells, box: int, feature: int) -> Iterator[Node]:
 
 def _label_tests(cells: Cells, box: int, feature: int) -> Iterator[Node]:
     """Yield one label against the rest, to which missing values belong."""
-    saw_missing = bool(box & cells.missing[feature])
     for place, (_, having) in enumerate(cells.levels[feature]):
         left = box & having
-        yield Node(box, feature, category=place, saw_missing=saw_missing, left=left, right=box ^ left)
+        yield Node(box, feature, category=place, saw_missing=True, left=left, right=box ^ left)
 
 
 def _cuts(cells: Cells, box: int, feature: int) -> Iterator[Node]:
