@@ -41,8 +41,7 @@ void make_grammar(Grammar* self, const Graph& graph, const Depths& depths, const
 }
 
 Derivations best(const Grammar& grammar, std::size_t max_bytes) {
-  const nb::gil_scoped_release no_gil;
-  return derive_best(grammar, max_bytes);
+  return at_work(1, [&](Workers& workers) { return derive_best(grammar, max_bytes, workers); });
 }
 
 Derivations samples(const Grammar& grammar, std::uint64_t seed, std::size_t n, std::size_t max_bytes,
@@ -92,8 +91,8 @@ void bind_grammar(nb::module_& module) {
       .def_prop_ro(
           "statistics", [](const Derivations& d) { return view(d.statistics.data(), d.statistics.size()); }, internal)
       .def_prop_ro(
-          "test", [](const Derivations& d) { return view(d.test.data(), d.box.size()); }, internal)
-      .def_prop_ro("right", [](const Derivations& d) { return view(d.right.data(), d.box.size()); }, internal);
+          "test", [](const Derivations& d) { return view(d.test.data(), d.test.size()); }, internal)
+      .def_prop_ro("right", [](const Derivations& d) { return view(d.right.data(), d.right.size()); }, internal);
 }
 
 }  // namespace bcart::bindings

@@ -41,7 +41,8 @@ Graph build(const Input<Code, 2>& codes, const std::vector<std::size_t>& n_bins,
 void make_fold(Fold* self, const Graph& graph, const Input<Code, 2>& codes, const Input<double, 2>& statistics,
                const Input<double, 1>& weights, double min_samples_leaf, double min_samples_split) {
   const Cells cells = as_cells(codes, graph.n_bins, graph.kinds, statistics, weights);
-  new (self) Fold(graph, cells, {graph.max_depth, min_samples_leaf, min_samples_split});
+  const Family family{graph.max_depth, min_samples_leaf, min_samples_split};
+  at_work(1, [&](Workers& workers) { new (self) Fold(graph, cells, family, workers); });
 }
 
 template <class T>
@@ -89,13 +90,17 @@ std::tuple<Codes, Codes, Codes, Codes> all_tests(const Graph& graph) {
   const TestNumbers numbers(graph.n_bins, graph.kinds);
   std::vector<std::uint32_t> feature(numbers.size()), form(numbers.size()), lower(numbers.size()),
       upper(numbers.size());
-  for (std::uint32_t number = 0; number < numbers.size(); ++number) {
-    const Test test = numbers.test(number);
-    feature[number] = test.feature;
-    form[number] = static_cast<std::uint32_t>(test.form);
-    lower[number] = test.lower;
-    upper[number] = test.upper;
-  }
+  at_work(1, [&](Workers& workers) {
+    Steps steps(workers, 0);
+    for (std::uint32_t number = 0; number < numbers.size(); ++number) {
+      const Test test = numbers.test(number);
+      feature[number] = test.feature;
+      form[number] = static_cast<std::uint32_t>(test.form);
+      lower[number] = test.lower;
+      upper[number] = test.upper;
+      steps.add(1);
+    }
+  });
   return {give(std::move(feature)), give(std::move(form)), give(std::move(lower)), give(std::move(upper))};
 }
 

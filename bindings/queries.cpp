@@ -46,8 +46,7 @@ std::tuple<Output<std::uint64_t, 1>, Numbers, Numbers> all_mixtures(const Querie
 }
 
 Numbers best_walks(const Queries& queries, const Grammar& grammar, std::size_t max_bytes, std::size_t n_workers) {
-  return give(
-      at_work(n_workers, [&](Workers& workers) { return walk_best(grammar, queries, max_bytes, workers); }).statistics);
+  return give(at_work(n_workers, [&](Workers& workers) { return walk_best(grammar, queries, max_bytes, workers); }));
 }
 
 std::tuple<Output<BoxId, 1>, Numbers, Numbers> random_walks(const Queries& queries, const Grammar& grammar,

@@ -30,9 +30,11 @@ void find_depths(const Graph& graph, Array<std::uint32_t>& first, Array<std::uin
   std::fill_n(last.data(), last.size(), 0);
   first[0] = 0;
   graph.for_each_size([&](std::size_t begin, std::size_t end) {
-    workers.run_ranges(begin, end, kGrain, [&](std::size_t from, std::size_t to, std::size_t) {
+    workers.run_ranges(begin, end, kGrain, [&](std::size_t from, std::size_t to, std::size_t worker) {
+      Steps steps(workers, worker);
       for (std::size_t box = from; box < to; ++box) {
         const auto deepest = static_cast<std::uint32_t>(std::min<std::size_t>(last[box] + std::size_t{1}, limit));
+        steps.add(1 + graph.n_splits_of[box]);
         for (std::size_t split = graph.first_split[box]; split < graph.last_split(box); ++split) {
           for (const BoxId child : {graph.left[split], graph.right[split]}) {
             lower_to(first[child], first[box] + 1);

@@ -9,7 +9,6 @@
 namespace bcart {
 namespace {
 
-constexpr std::size_t kGrain = 64;
 constexpr double kTie = 1e-12;  // relative: sums of equal terms in another order differ by less
 
 double log_rule(const Grammar& grammar, std::size_t split, std::size_t depth, double log_split) {
@@ -24,16 +23,15 @@ void derive(const Grammar& whole, Unfolder<Addition>& unfolder, const Choose& ch
     Spot<Addition> spot;
     std::ptrdiff_t parent;  // whose right child it is, or -1
   };
-  const std::size_t root = trees.box.size();
+  const std::size_t root = trees.n_nodes();
   std::vector<Waiting> stack{{Spot<Addition>(whole), -1}};
   double log_weight = 0;
   while (!stack.empty()) {
     const auto [waiting, parent] = std::move(stack.back());
     const Spot<Addition> spot = waiting.unfolded(unfolder);
     stack.pop_back();
-    const std::size_t node = trees.box.size();
+    const std::size_t node = trees.n_nodes();
     if (parent >= 0) trees.right[static_cast<std::size_t>(parent)] = static_cast<std::int32_t>(node - root);
-    trees.box.push_back(waiting.id());
     trees.statistics.insert(trees.statistics.end(), spot.statistics(), spot.statistics() + whole.graph.n_statistics);
     trees.right.push_back(Derivations::kLeaf);
     const Grammar& grammar = spot.grammar();
@@ -48,7 +46,7 @@ void derive(const Grammar& whole, Unfolder<Addition>& unfolder, const Choose& ch
     stack.push_back({spot.child(grammar.graph.right[rule]), static_cast<std::ptrdiff_t>(node)});
     stack.push_back({spot.child(grammar.graph.left[rule]), -1});
   }
-  trees.tree_ends.push_back(trees.box.size());
+  trees.tree_ends.push_back(trees.n_nodes());
   trees.log_weight.push_back(log_weight);
 }
 
@@ -60,10 +58,8 @@ void append_to(std::vector<T>& all, const std::vector<T>& more) {
 }  // namespace
 
 void Derivations::append(const Derivations& more) {
-  const std::uint64_t n_nodes = box.size();
-  for (const std::uint64_t end : more.tree_ends) tree_ends.push_back(n_nodes + end);
+  for (const std::uint64_t end : more.tree_ends) tree_ends.push_back(n_nodes() + end);
   append_to(log_weight, more.log_weight);
-  append_to(box, more.box);
   append_to(statistics, more.statistics);
   append_to(test, more.test);
   append_to(right, more.right);
@@ -94,29 +90,23 @@ std::size_t random_rule(const Grammar& grammar, std::size_t box, std::size_t dep
   return last;
 }
 
-Derivations derive_best(const Grammar& grammar, std::size_t max_bytes) {
+Derivations derive_best(const Grammar& grammar, std::size_t max_bytes, Workers& workers) {
   Derivations tree;
-  Unfolder<Maximum> unfolder(UnfoldingRoom(grammar, max_bytes, 1));
-  derive(grammar, unfolder, best_rule, tree);
+  run_unfolding<Maximum>(grammar, 1, max_bytes, workers,
+                         [&](std::size_t, Unfolder<Maximum>& unfolder) { derive(grammar, unfolder, best_rule, tree); });
   return tree;
 }
 
 Derivations derive_samples(const Grammar& grammar, std::uint64_t seed, std::size_t n, std::size_t max_bytes,
                            Workers& workers) {
-  std::vector<Derivations> parts((n + kGrain - 1) / kGrain);
-  const UnfoldingRoom room(grammar, max_bytes, workers.size());
-  std::vector<Unfolder<LogSum>> unfolders(workers.size(), Unfolder<LogSum>(room));
-  const auto derive_some = [&](std::size_t begin, std::size_t end, std::size_t worker) {
-    for (std::size_t i = begin; i < end; ++i) {
-      Random random(seed, i);
-      const auto choose = [&](const Grammar& here, std::size_t box, std::size_t depth) {
-        return random_rule(here, box, depth, random);
-      };
-      derive(grammar, unfolders[worker], choose, parts[begin / kGrain]);
-      workers.checkpoint(worker);
-    }
-  };
-  workers.run_ranges(0, n, kGrain, derive_some, room.n_at_once);
+  std::vector<Derivations> parts((n + kWaysTogether - 1) / kWaysTogether);
+  run_unfolding<LogSum>(grammar, n, max_bytes, workers, [&](std::size_t i, Unfolder<LogSum>& unfolder) {
+    Random random(seed, i);
+    const auto choose = [&](const Grammar& here, std::size_t box, std::size_t depth) {
+      return random_rule(here, box, depth, random);
+    };
+    derive(grammar, unfolder, choose, parts[i / kWaysTogether]);
+  });
   Derivations trees;
   for (const Derivations& part : parts) trees.append(part);
   return trees;

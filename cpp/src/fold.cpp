@@ -56,7 +56,7 @@ double fold_seconds(const Cells& cells, double n_cells_in_boxes, double n_pairs)
   return std::max(n_pairs * kSecondsAPair, n_cells_in_boxes * sums_a_cell(cells) * kSecondsASum);
 }
 
-Fold::Fold(const Graph& graph, const Cells& cells, const Family& family)
+Fold::Fold(const Graph& graph, const Cells& cells, const Family& family, Workers& workers)
     : graph_(graph),
       cells_(cells),
       family_(family),
@@ -69,7 +69,9 @@ Fold::Fold(const Graph& graph, const Cells& cells, const Family& family)
     values_.push_back(cells.weights[cell]);
     values_.insert(values_.end(), statistics, statistics + cells.n_statistics);
   }
+  Steps steps(workers, 0);
   for (std::size_t box = 0; box < graph.n_boxes(); ++box) {
+    steps.add(1 + graph.n_splits_of[box]);
     for (std::size_t split = graph.first_split[box]; split < graph.last_split(box); ++split) {
       parents_[graph.left[split]] = parents_[graph.right[split]] = static_cast<BoxId>(box);
     }

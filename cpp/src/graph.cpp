@@ -28,8 +28,9 @@ std::size_t Graph::n_bytes() const {
 
 std::size_t Graph::height(Workers& workers) const {
   Array<std::uint32_t> heights(n_boxes());
+  Steps steps(workers, 0);
   for (std::size_t box = n_boxes(); box-- > 0;) {
-    if (box % kGrain == 0) workers.watch();
+    steps.add(1 + n_splits_of[box]);
     for (std::size_t split = first_split[box]; split < last_split(box); ++split) {
       heights[box] = std::max({heights[box], heights[left[split]] + 1, heights[right[split]] + 1});
     }

@@ -27,9 +27,9 @@ struct MomentWork {
   std::vector<Moments> outputs = std::vector<Moments>(leaf.n_outputs());  // of the leaf met last
 
   Tally tally(const Graph&) const { return Tally(leaf.n_outputs()); }
-  MetLeaf meet(BoxId box, const double* statistics, std::size_t) {
+  MetLeaf meet(const double* statistics, std::size_t) {
     leaf.moments(statistics, outputs.data());
-    return {box, statistics, outputs.data(), 0};
+    return {statistics, outputs.data(), 0};
   }
 };
 
@@ -38,8 +38,8 @@ struct MixtureWork {
   using Tally = MixtureTally;
 
   Tally tally(const Graph& graph) const { return Tally(graph.n_statistics); }
-  MetLeaf meet(BoxId box, const double* statistics, std::size_t width) {
-    return {box, statistics, nullptr, MixtureTally::hash(statistics, width)};
+  MetLeaf meet(const double* statistics, std::size_t width) {
+    return {statistics, nullptr, MixtureTally::hash(statistics, width)};
   }
 };
 
@@ -108,11 +108,12 @@ class Responder {
     }
     std::atomic<std::size_t> n_visits = 0;
     workers_.run(n_passes_, [&](std::size_t i, std::size_t worker) {
+      Steps steps(workers_, worker);
       while (n_visits < max_visits_) {
         const std::size_t group = next_group++;
         if (group >= n_groups) return;
         const std::size_t n_before = tools[i].at_rim.size();
-        run_group(tools[i].pass, group * kLanes, tools[i].work, tools[i].at_rim, worker);
+        run_group(tools[i].pass, group * kLanes, tools[i].work, tools[i].at_rim, steps);
         n_visits += tools[i].at_rim.size() - n_before;
       }
     });
@@ -123,29 +124,26 @@ class Responder {
   }
 
   template <std::size_t kLanes>
-  void run_group(Pass<kLanes>& pass, std::size_t first, Work& work, std::vector<Visit>& at_rim, std::size_t worker) {
+  void run_group(Pass<kLanes>& pass, std::size_t first, Work& work, std::vector<Visit>& at_rim, Steps& steps) {
     std::vector<Visit> visits;
     for (std::size_t query = first; query < std::min(first + kLanes, queries_.n_queries); ++query) {
       visits.push_back({0, static_cast<std::uint32_t>(query), 1.0});
     }
-    gather(pass, grammar_, visits, work, &tallies_[first], worker, at_rim);
-    workers_.checkpoint(worker);
+    gather(pass, grammar_, visits, work, &tallies_[first], at_rim, steps);
   }
 
   // Adds what the queries of a few visits meet to their tallies.
   template <std::size_t kLanes>
   void gather(Pass<kLanes>& pass, const Grammar& grammar, std::span<const Visit> visits, Work& work, Tally* tallies,
-              std::size_t worker, std::vector<Visit>& at_rim, BoxId id_of_root = 0) {
+              std::vector<Visit>& at_rim, Steps& steps) {
     const Graph& graph = grammar.graph;
-    const bool is_unfolded = &graph != &grammar_.graph;
     pass.run(
-        visits, workers_, worker,
+        visits, steps,
         [&](std::size_t box, const double* weights) {
-          const BoxId id = !is_unfolded ? static_cast<BoxId>(box) : box == 0 ? id_of_root : kNoBox;
           std::optional<MetLeaf> leaf;
           for (std::size_t lane = 0; lane < visits.size(); ++lane) {
             if (!(weights[lane] > 0)) continue;
-            if (!leaf) leaf = work.meet(id, graph.statistics.data() + box * graph.n_statistics, graph.n_statistics);
+            if (!leaf) leaf = work.meet(graph.statistics.data() + box * graph.n_statistics, graph.n_statistics);
             tallies[lane].add(*leaf, weights[lane]);
           }
         },
@@ -159,24 +157,30 @@ class Responder {
   // Each box at the rim is unfolded once for all queries that meet it. Its parts of the answers are found in parallel
   // and added in order.
   void run_through_fold() {
-    const std::vector<std::span<const Visit>> groups = by_box(at_rim_);
+    Steps steps(workers_, 0);
+    const std::vector<std::span<const Visit>> groups = by_box(at_rim_, steps);
     const std::size_t n_at_once = n_unfolding(grammar_, max_bytes_ - max_bytes_ / kShareOfVisits, workers_.size());
     for (std::size_t first = 0; first < groups.size(); first += kFoldsAtOnce) {
       const std::size_t n = std::min(kFoldsAtOnce, groups.size() - first);
       std::vector<std::vector<Tally>> parts(n);
       workers_.run_few(n_at_once, n, [&](std::size_t i, std::size_t worker) {
-        const std::span<const Visit> visits = groups[first + i];
-        parts[i] = run_through(grammar_, visits, visits[0].box, worker);
+        Steps inside(workers_, worker);
+        parts[i] = run_through(grammar_, groups[first + i], inside);
       });
       for (std::size_t i = 0; i < n; ++i) {
-        for (std::size_t k = 0; k < parts[i].size(); ++k) tallies_[groups[first + i][k].query].merge(parts[i][k]);
+        for (std::size_t k = 0; k < parts[i].size(); ++k) {
+          steps.add(parts[i][k].n_bytes());
+          tallies_[groups[first + i][k].query].merge(parts[i][k]);
+        }
       }
     }
   }
 
-  static std::vector<std::span<const Visit>> by_box(std::vector<Visit>& visits) {
-    std::sort(visits.begin(), visits.end(),
-              [](const Visit& a, const Visit& b) { return std::pair(a.box, a.query) < std::pair(b.box, b.query); });
+  static std::vector<std::span<const Visit>> by_box(std::vector<Visit>& visits, Steps& steps) {
+    std::sort(visits.begin(), visits.end(), [&](const Visit& a, const Visit& b) {
+      steps.add(1);
+      return std::pair(a.box, a.query) < std::pair(b.box, b.query);
+    });
     std::vector<std::span<const Visit>> groups;
     for (std::size_t begin = 0, end = 0; begin < visits.size(); begin = end) {
       while (end < visits.size() && visits[end].box == visits[begin].box) ++end;
@@ -185,9 +189,9 @@ class Responder {
     return groups;
   }
 
-  // What is met by the visits of one box at the rim of a graph; `id` is its number, if it has one.
-  std::vector<Tally> run_through(const Grammar& whole, std::span<const Visit> visits, BoxId id, std::size_t worker) {
-    const Unfolded unfolded(whole, visits[0].box, LogSum());
+  // What is met by the visits of one box at the rim of a graph.
+  std::vector<Tally> run_through(const Grammar& whole, std::span<const Visit> visits, Steps& steps) {
+    const Unfolded unfolded(whole, visits[0].box, LogSum(), steps);
     const Grammar& grammar = unfolded.grammar();
     std::vector<Tally> tallies(visits.size(), work_.tally(grammar.graph));
     Pass<kMaxLanes> pass(grammar, queries_, unfolded.weights(), may_lose_);
@@ -195,12 +199,12 @@ class Responder {
     std::vector<Visit> at_rim;
     for (std::size_t begin = 0; begin < visits.size(); begin += kMaxLanes) {
       const std::size_t n = std::min(kMaxLanes, visits.size() - begin);
-      gather(pass, grammar, visits.subspan(begin, n), work, &tallies[begin], worker, at_rim, id);
+      gather(pass, grammar, visits.subspan(begin, n), work, &tallies[begin], at_rim, steps);
     }
-    for (const std::span<const Visit> deeper : by_box(at_rim)) {
-      workers_.checkpoint(worker);
-      const std::vector<Tally> parts = run_through(grammar, deeper, kNoBox, worker);
+    for (const std::span<const Visit> deeper : by_box(at_rim, steps)) {
+      const std::vector<Tally> parts = run_through(grammar, deeper, steps);
       for (std::size_t k = 0; k < parts.size(); ++k) {
+        steps.add(parts[k].n_bytes());
         const auto place = std::ranges::lower_bound(visits, deeper[k].query, {}, &Visit::query);
         tallies[static_cast<std::size_t>(place - visits.begin())].merge(parts[k]);
       }
@@ -245,10 +249,9 @@ Mixtures mixtures(const Grammar& grammar, const Queries& queries, double may_los
   const auto tallies = Responder<MixtureWork>(grammar, queries, may_lose, {}, max_bytes, workers).run();
   Mixtures all;
   for (const MixtureTally& tally : tallies) {
-    all.boxes.insert(all.boxes.end(), tally.boxes().begin(), tally.boxes().end());
     all.weights.insert(all.weights.end(), tally.weights().begin(), tally.weights().end());
     all.statistics.insert(all.statistics.end(), tally.statistics().begin(), tally.statistics().end());
-    all.ends.push_back(all.boxes.size());
+    all.ends.push_back(all.weights.size());
   }
   return all;
 }

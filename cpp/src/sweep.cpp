@@ -58,13 +58,15 @@ void add_up_fold(const Grammar& grammar, double* values, Workers& workers) {
   const std::size_t n_at_once = std::clamp<std::size_t>(kBoxesAtOnce * graph.n_cells[0] / largest, 1, workers.size());
   std::atomic<std::size_t> next = 0;
   workers.run(n_at_once, [&](std::size_t, std::size_t worker) {
-    Twigs twigs(*grammar.fold, grammar.prior, grammar.leaf, depth);
+    Steps steps(workers, worker);
+    Twigs twigs(*grammar.fold, grammar.prior, grammar.leaf, depth, steps);
     std::vector<Cell> cells;
     for (std::size_t i = next++; i < rim.size(); i = next++) {
       grammar.fold->find_cells(rim[i], cells);
       const double log_leaf = grammar.log_leaf == nullptr ? 0 : grammar.log_leaf[rim[i]];
       const std::size_t place = grammar.stride * grammar.depths.place(rim[i], depth);
-      values[place] = twigs.value<Addition>(cells, log_leaf, workers, worker);
+      values[place] = twigs.value<Addition>(cells, log_leaf);
+      steps.checkpoint();
     }
   });
 }
@@ -86,10 +88,12 @@ Array<double> sweep_side_by_side(const Grammar& given, Workers& workers) {
   std::vector<Terms> terms(workers.size());
   given.graph.for_each_size_upward([&](std::size_t first, std::size_t last) {
     workers.run_ranges(first, last, kGrain, [&](std::size_t begin, std::size_t end, std::size_t worker) {
+      Steps steps(workers, worker);
       for (std::size_t box = begin; box < end; box += kTogether) {
         for_each_addition([&]<class Addition>(const Grammar& grammar, double* first_value) {
           add_up<Addition>(grammar, box, std::min(box + kTogether, end), terms[worker], first_value);
         });
+        steps.add(terms[worker].log_terms.size());
       }
     });
   });

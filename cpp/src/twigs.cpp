@@ -12,18 +12,19 @@ bool is_less(const Fingerprint& a, const Fingerprint& b) { return a.low != b.low
 
 }  // namespace
 
-Twigs::Twigs(const Fold& fold, const TreePrior& prior, const LeafModel* leaf, std::size_t depth)
+Twigs::Twigs(const Fold& fold, const TreePrior& prior, const LeafModel* leaf, std::size_t depth, Steps& steps)
     : fold_(fold),
       prior_(prior),
       leaf_(leaf),
       depth_(depth),
+      steps_(steps),
       width_(fold.n_values()),
       finder_(fold.rules()),
       group_of_code_(256),
       seen_(fold.rules().max_splits(fold.cells().n_cells)) {}
 
 template <class Addition>
-double Twigs::value(std::span<const Cell> box, double log_leaf, Workers& workers, std::size_t worker) {
+double Twigs::value(std::span<const Cell> box, double log_leaf) {
   splits_.resize(0);
   finder_.find(box, splits_);
   const std::size_t n = splits_.size();
@@ -31,7 +32,6 @@ double Twigs::value(std::span<const Cell> box, double log_leaf, Workers& workers
   find_groups(box);
   child_values_.resize(2 * n);
   for (const FeatureGroups& groups : features_) {
-    workers.checkpoint(worker);
     sort_cells(box, groups);
     if (fold_.is_exact()) {
       follow_both_sides<Addition>(groups);
@@ -70,6 +70,7 @@ void Twigs::find_groups(std::span<const Cell> box) {
   groups_of_.resize(box.size() * features_.size());
   for (std::size_t f = 0; f < features_.size(); ++f) {
     group_codes(features_[f]);
+    steps_.add(box.size());
     for (std::size_t i = 0; i < box.size(); ++i) {
       groups_of_[i * features_.size() + f] = group_of_code_[fold_.cells().row(box[i])[features_[f].feature]];
     }
@@ -93,7 +94,10 @@ void Twigs::find_groups(std::span<const Cell> box) {
 void Twigs::list_slots() {
   const std::size_t n_features = features_.size();
   std::vector<std::size_t> n_cells(n_slots_, 0);
-  for (std::size_t k = 0; k < groups_of_.size(); ++k) ++n_cells[features_[k % n_features].first_slot + groups_of_[k]];
+  for (std::size_t i = 0; i < box_.size(); ++i) {
+    steps_.add(n_features);
+    for (std::size_t f = 0; f < n_features; ++f) ++n_cells[features_[f].first_slot + groups_of_[i * n_features + f]];
+  }
   for (FeatureGroups& groups : features_) {
     const auto first = n_cells.begin() + static_cast<std::ptrdiff_t>(groups.first_slot);
     groups.frequent =
@@ -102,6 +106,7 @@ void Twigs::list_slots() {
   slots_.clear();
   slot_ends_.assign(1, 0);
   for (std::size_t i = 0; i < box_.size(); ++i) {
+    steps_.add(n_features);
     for (std::size_t f = 0; f < n_features; ++f) {
       const std::uint32_t group = groups_of_[i * n_features + f];
       if (fold_.is_exact() && group == features_[f].frequent) continue;
@@ -151,6 +156,7 @@ void Twigs::group_codes(FeatureGroups& groups) {
 
 void Twigs::sort_cells(std::span<const Cell> box, const FeatureGroups& groups) {
   const auto f = static_cast<std::size_t>(&groups - features_.data());
+  steps_.add(box.size());
   group_ends_.assign(groups.n_groups + 1, 0);
   const auto group_of = [&](std::size_t i) { return groups_of_[i * features_.size() + f]; };
   for (std::size_t i = 0; i < box.size(); ++i) ++group_ends_[group_of(i) + 1];
@@ -169,6 +175,7 @@ void Twigs::add_group(std::size_t group, Table& table) const {
     const std::uint32_t i = by_group_[k];
     const Fingerprint key = fold_.rules().fingerprint(box_[i]);
     const double* added = fold_.values(box_[i]);
+    steps_.add(slot_ends_[i + 1] - slot_ends_[i]);
     for (std::size_t s = slot_ends_[i]; s < slot_ends_[i + 1]; ++s) {
       table.keys[slots_[s]] += key;
       double* sums = &table.values[slots_[s] * width_];
@@ -238,6 +245,7 @@ void Twigs::follow_right_sides(const FeatureGroups& groups) {
 // Writes down the terms of a child: to stop, and each of its splits into two leaves.
 template <class Addition>
 void Twigs::follow(const Table& child, std::size_t place) {
+  steps_.add(n_slots_ + splits_.size());
   statistics_.clear();
   list_splits(child);
   const std::size_t n_statistics = width_ - 1;
@@ -324,7 +332,7 @@ void Twigs::list_splits_on(const FeatureGroups& groups, const Table& child) {
   }
 }
 
-template double Twigs::value<LogSum>(std::span<const Cell>, double, Workers&, std::size_t);
-template double Twigs::value<Maximum>(std::span<const Cell>, double, Workers&, std::size_t);
+template double Twigs::value<LogSum>(std::span<const Cell>, double);
+template double Twigs::value<Maximum>(std::span<const Cell>, double);
 
 }  // namespace bcart

@@ -32,7 +32,8 @@ std::size_t most_unfolded_bytes(const Fold& fold) {
 
 }  // namespace
 
-Unfolded::OwnCells::OwnCells(const Fold& fold, std::size_t box) : all(fold.cells()) {
+Unfolded::OwnCells::OwnCells(const Fold& fold, std::size_t box) {
+  const Cells& all = fold.cells();
   std::vector<Cell> chosen;
   fold.find_cells(box, chosen);
   for (const Cell cell : chosen) {
@@ -41,58 +42,61 @@ Unfolded::OwnCells::OwnCells(const Fold& fold, std::size_t box) : all(fold.cells
     statistics.insert(statistics.end(), added, added + all.n_statistics);
     weights.push_back(all.weights[cell]);
   }
-}
-
-Cells Unfolded::OwnCells::view() const {
-  return {weights.size(),    all.n_features, all.n_statistics, codes.data(),
+  view = {weights.size(),    all.n_features, all.n_statistics, codes.data(),
           statistics.data(), weights.data(), all.n_bins,       all.kinds};
 }
 
 template <class Addition>
-Unfolded::Unfolded(const Grammar& whole, std::size_t box, Addition)
+Unfolded::Unfolded(const Grammar& whole, std::size_t box, Addition addition, Steps& steps)
+    : Unfolded(whole, box, addition, Alone(steps)) {}
+
+template <class Addition>
+Unfolded::Unfolded(const Grammar& whole, std::size_t box, Addition, Alone&& alone)
     : cells_(*whole.fold, box),
-      graph_(list_splits(*whole.fold, whole.graph.n_folded, std::is_same_v<Addition, Maximum>)),
+      graph_(list_splits(*whole.fold, whole.graph.n_folded, std::is_same_v<Addition, Maximum>, alone.workers)),
       prior_(whole.prior, *whole.graph.last_depth()),
-      depths_(graph_, prior_.depends_on_depth(), workers_),
+      depths_(graph_, prior_.depends_on_depth(), alone.workers),
       log_leaf_(graph_.n_boxes()),
       weights_(graph_.n_boxes()),
       values_(depths_.n_places()),
       grammar_{graph_, depths_, prior_, log_leaf_.data(), values_.data(), nullptr, whole.leaf} {
-  if (graph_.n_folded > 0) grammar_.fold = &fold_.emplace(graph_, cells_.view(), whole.fold->family());
+  if (graph_.n_folded > 0) grammar_.fold = &fold_.emplace(graph_, cells_.view, whole.fold->family(), alone.workers);
   for (std::size_t i = 0; i < graph_.n_boxes() && whole.leaf != nullptr; ++i) {
     const double* statistics = graph_.statistics.data() + i * graph_.n_statistics;
     log_leaf_[i] = whole.leaf->log_marginal(statistics);
     weights_[i] = whole.leaf->weight(statistics);
   }
-  find_values<Addition>();
+  find_values<Addition>(alone.workers);
 }
 
 // All of the levels that are left, unless there may be very many splits, or most of them will not be looked at: then
 // the first.
-Graph Unfolded::list_splits(const Fold& fold, std::size_t n_levels, bool is_for_one_tree) {
+Graph Unfolded::list_splits(const Fold& fold, std::size_t n_levels, bool is_for_one_tree, Workers& workers) const {
   const bool has_many = fold.rules().max_splits(cells_.weights.size()) > kManySplits;
   const std::size_t n_listed = has_many || is_for_one_tree ? 1 : n_levels;
   Family family = fold.family();
   family.max_depth = n_listed;
   Progress progress;
-  Graph graph = build_graph(cells_.view(), family, {.folding = Folding::never}, workers_, progress);
+  Graph graph = build_graph(cells_.view, family, {.folding = Folding::never}, workers, progress);
   if (graph.ending == Ending::system) throw std::bad_alloc();  // fewer levels would be another answer
+  if (graph.ending == Ending::time) throw DeadlinePassed();
   graph.max_depth = n_levels;
   graph.n_folded = n_levels - n_listed;
   return graph;
 }
 
 template <class Addition>
-void Unfolded::find_values() {
+void Unfolded::find_values(Workers& workers) {
   if (graph_.n_folded == 0) {
-    const Array<double> found = sweep<Addition>(grammar_, workers_);
+    const Array<double> found = sweep<Addition>(grammar_, workers);
     values_.assign(found.begin(), found.end());
     return;
   }
-  Twigs twigs(*fold_, prior_, grammar_.leaf, 0);
+  Steps steps(workers, 0);
+  Twigs twigs(*fold_, prior_, grammar_.leaf, 0, steps);
   std::vector<Cell> all(cells_.weights.size());
   std::iota(all.begin(), all.end(), Cell{0});
-  values_[depths_.place(0, 0)] = twigs.value<Addition>(all, log_leaf_[0], workers_, 0);
+  values_[depths_.place(0, 0)] = twigs.value<Addition>(all, log_leaf_[0]);
   for (std::size_t split = 0; split < graph_.n_splits_of[0]; ++split) {
     const std::size_t listed = graph_.first_split[0] + split;
     values_[depths_.place(graph_.left[listed], 1)] = twigs.child_values()[2 * split];
@@ -113,12 +117,12 @@ UnfoldingRoom::UnfoldingRoom(const Grammar& whole, std::size_t max_bytes, std::s
 }
 
 std::size_t Unfolded::n_bytes() const {
-  const std::size_t a_cell = cells_.all.n_features + (cells_.all.n_statistics + 4) * sizeof(double);
+  const std::size_t a_cell = cells_.view.n_features + (cells_.view.n_statistics + 4) * sizeof(double);
   return sizeof(*this) + cells_.weights.size() * a_cell + (fold_ ? fold_bytes(fold_->cells()) : 0) +
          graph_.n_boxes() * (80 + graph_.n_statistics * sizeof(double)) + graph_.n_splits() * 12;
 }
 
-template Unfolded::Unfolded(const Grammar&, std::size_t, LogSum);
-template Unfolded::Unfolded(const Grammar&, std::size_t, Maximum);
+template Unfolded::Unfolded(const Grammar&, std::size_t, LogSum, Steps&);
+template Unfolded::Unfolded(const Grammar&, std::size_t, Maximum, Steps&);
 
 }  // namespace bcart

@@ -115,13 +115,13 @@ void Workers::run(std::size_t n_chunks, const Task& task) { run_few(size(), n_ch
 void Workers::run_few(std::size_t n_at_once, std::size_t n_chunks, const Task& task) {
   task_ = &task;
   share_out(n_chunks, std::clamp<std::size_t>(n_at_once, 1, size()));
-  has_failed_ = false;
   if (n_chunks > 1 && n_at_once_ > 1) {
     n_busy_ = threads_.size();
     wake_all();
   }
   take_chunks(0);
   wait_for_others();
+  has_failed_ = false;
   if (error_) std::rethrow_exception(std::exchange(error_, nullptr));
 }
 

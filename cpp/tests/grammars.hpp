@@ -1,7 +1,9 @@
 // The grammar of a problem twice: as the engine makes it, and by the definition in higher precision.
 #pragma once
 
+#include <bit>
 #include <cmath>
+#include <cstdint>
 #include <cstring>
 #include <map>
 #include <memory>
@@ -23,6 +25,21 @@ namespace bcart::check {
 template <class T>
 bool same_bytes(const Array<T>& a, const Array<T>& b) {
   return a.size() == b.size() && (a.size() == 0 || std::memcmp(a.data(), b.data(), a.size() * sizeof(T)) == 0);
+}
+
+// With statistics that tell which cells are in a box, up to 53 of them.
+inline Problem with_telling_statistics(Problem problem) {
+  problem.statistics.clear();
+  for (Cell cell = 0; cell < problem.n_cells(); ++cell)
+    problem.statistics.push_back(std::ldexp(1.0, static_cast<int>(cell)));
+  return problem;
+}
+inline std::vector<Cell> told_cells(double statistic) {
+  std::vector<Cell> cells;
+  for (std::uint64_t bits = static_cast<std::uint64_t>(statistic); bits != 0; bits &= bits - 1) {
+    cells.push_back(static_cast<Cell>(std::countr_zero(bits)));
+  }
+  return cells;
 }
 
 struct NamedModel {
@@ -57,7 +74,7 @@ class Engine {
         graph(build_graph(problem.cells(), family, {kNoLimit, folding}, workers, progress_)),
         prior(Registered<TreePrior>::make(prior.name, prior.parameters)),
         depths(graph, this->prior->depends_on_depth(), workers) {
-    if (graph.n_folded > 0) fold.emplace(graph, problem.cells(), family);
+    if (graph.n_folded > 0) fold.emplace(graph, problem.cells(), family, workers);
   }
 
   void set_leaves(std::vector<double> log_leaf) {

@@ -65,7 +65,10 @@ std::vector<T> part_of(const std::vector<T>& all, const Derivations& trees, std:
 }
 
 void check_same(const Derivations& trees, std::size_t tree, const PlainTree& expected) {
-  CHECK(part_of(trees.box, trees, tree) == expected.box);
+  const std::size_t root = tree == 0 ? 0 : trees.tree_ends[tree - 1];
+  for (std::size_t node = 0; node < expected.box.size(); ++node) {
+    CHECK(told_cells(trees.statistics[root + node]) == expected.grammar.cells(expected.box[node]));
+  }
   CHECK(part_of(trees.test, trees, tree) == expected.test);
   CHECK(part_of(trees.right, trees, tree) == expected.right);
   const auto log_weight = static_cast<double>(expected.log_weight);
@@ -73,8 +76,8 @@ void check_same(const Derivations& trees, std::size_t tree, const PlainTree& exp
 }
 
 bool is_same(const Derivations& a, const Derivations& b) {
-  return a.tree_ends == b.tree_ends && a.log_weight == b.log_weight && a.box == b.box && a.test == b.test &&
-         a.right == b.right;
+  return a.tree_ends == b.tree_ends && a.log_weight == b.log_weight && a.statistics == b.statistics &&
+         a.test == b.test && a.right == b.right;
 }
 
 }  // namespace
@@ -82,7 +85,7 @@ bool is_same(const Derivations& a, const Derivations& b) {
 TEST(the_best_tree_is_that_of_the_recursion_and_ties_go_to_the_first) {
   std::mt19937_64 random(1);
   for (int i = 0; i < 40; ++i) {
-    const Problem problem = mixed_problem(random, 10, 3, 4);
+    const Problem problem = with_telling_statistics(mixed_problem(random, 10, 3, 4));
     const TestNumbers numbers(problem.n_bins, problem.kinds);
     for (const Family& family : some_families()) {
       for (const NamedModel& prior : some_priors()) {
@@ -93,7 +96,7 @@ TEST(the_best_tree_is_that_of_the_recursion_and_ties_go_to_the_first) {
         PlainGrammar plain(problem, family, prior, log_leaf.data(), Adding::maxima);
         PlainTree expected{plain, numbers, {}, {}, {}};
         expected.grow(0, 0, [&](std::size_t box, std::size_t depth) { return best_choice(plain, box, depth); });
-        const Derivations best = derive_best(engine.maxima(), kRoom);
+        const Derivations best = derive_best(engine.maxima(), kRoom, engine.workers);
         CHECK_EQUAL(best.tree_ends.size(), std::size_t{1});
         check_same(best, 0, expected);
         const double value = engine.maxima().value(0, 0);
@@ -106,7 +109,7 @@ TEST(the_best_tree_is_that_of_the_recursion_and_ties_go_to_the_first) {
 TEST(sampled_trees_follow_their_random_numbers) {
   std::mt19937_64 random(2);
   for (int i = 0; i < 15; ++i) {
-    const Problem problem = mixed_problem(random, 10, 3, 4);
+    const Problem problem = with_telling_statistics(mixed_problem(random, 10, 3, 4));
     const TestNumbers numbers(problem.n_bins, problem.kinds);
     for (const Family& family : some_families()) {
       for (const NamedModel& prior : some_priors()) {

@@ -1,10 +1,17 @@
 // A folded graph says what the full one says.
+#include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <functional>
+#include <new>
+#include <type_traits>
 
 #include "bcart/derive.hpp"
 #include "bcart/fold.hpp"
+#include "bcart/layers.hpp"
 #include "bcart/respond.hpp"
+#include "bcart/twigs.hpp"
+#include "bcart/unfold.hpp"
 #include "bcart/walk.hpp"
 #include "check.hpp"
 #include "query_sets.hpp"
@@ -42,6 +49,18 @@ void check_folded(std::uint64_t seed, int n_problems, std::size_t n_cells,
     }
   }
 }
+
+// A box whose trees of two splits are so many that it takes a second to add them up.
+Problem many_splits() {
+  std::mt19937_64 random(7);
+  return random_problem(random, 300, std::vector<std::size_t>(60, 60));
+}
+
+struct Interrupted {};
+
+struct InterruptingMonitor final : Monitor {
+  void poll() override { throw Interrupted(); }
+};
 
 bool is_close(double a, double b) { return std::abs(a - b) <= 1e-12 * (1 + std::abs(b)); }
 
@@ -98,7 +117,8 @@ TEST(trees_are_those_of_the_full_graph) {
       for (std::size_t i = 0; i < a.log_weight.size(); ++i) CHECK(is_close(a.log_weight[i], b.log_weight[i]));
     };
     for (const std::size_t max_bytes : {std::size_t{1}, kRoom}) {
-      check_same(derive_best(folded.maxima(), max_bytes), derive_best(full.maxima(), kRoom));
+      check_same(derive_best(folded.maxima(), max_bytes, folded.workers),
+                 derive_best(full.maxima(), kRoom, full.workers));
       check_same(derive_samples(folded.sums(), 5, 40, max_bytes, folded.workers),
                  derive_samples(full.sums(), 5, 40, kRoom, full.workers));
     }
@@ -124,12 +144,66 @@ TEST(rows_end_where_they_end_in_the_full_graph) {
     const Mixtures all = mixtures(folded.sums(), asked.all(), 0, kNoLimit, folded.workers);
     CHECK(all.ends == mixtures(full.sums(), asked.all(), 0, kNoLimit, full.workers).ends);
     for (const std::size_t max_bytes : {std::size_t{1}, kRoom}) {
-      CHECK(same_bytes(walk_best(folded.maxima(), asked.all(), max_bytes, folded.workers).statistics,
-                       walk_best(full.maxima(), asked.all(), kRoom, full.workers).statistics));
+      CHECK(same_bytes(walk_best(folded.maxima(), asked.all(), max_bytes, folded.workers),
+                       walk_best(full.maxima(), asked.all(), kRoom, full.workers)));
       CHECK(same_bytes(walk_randomly(folded.sums(), asked.all(), 3, 20, max_bytes, folded.workers).statistics,
                        walk_randomly(full.sums(), asked.all(), 3, 20, kRoom, full.workers).statistics));
     }
   });
+}
+
+TEST(a_box_that_is_being_opened_asks_whether_to_go_on) {
+  const Problem problem = many_splits();
+  const Engine engine(problem, {2, 1, 2}, some_priors()[0], 1, Folding::always);
+  const Grammar grammar{engine.graph, engine.depths, *engine.prior, nullptr, nullptr, &*engine.fold};
+  const auto check_interrupted = [&](auto addition) {
+    InterruptingMonitor monitor;
+    Workers workers(1, monitor);
+    Steps steps(workers, 0);
+    CHECK_THROWS(Unfolded(grammar, 0, addition, steps), Interrupted);
+  };
+  check_interrupted(LogSum());
+  check_interrupted(Maximum());
+}
+
+TEST(no_box_is_opened_when_the_deadline_has_passed) {
+  std::mt19937_64 random(8);
+  const Problem problem = random_problem(random, 20, {3, 3, 3});
+  const Engine engine(problem, {2, 1, 2}, some_priors()[0], 1, Folding::always);
+  const Grammar grammar{engine.graph, engine.depths, *engine.prior, nullptr, nullptr, &*engine.fold};
+  Monitor monitor;
+  Workers late(1, monitor, Clock::now() - std::chrono::seconds(1));
+  Steps steps(late, 0);
+  CHECK_THROWS(Unfolded(grammar, 0, LogSum(), steps), DeadlinePassed);
+}
+
+TEST(a_box_opened_within_another_outlives_it) {
+  std::mt19937_64 random(9);
+  const Problem problem = random_problem(random, 30, {4, 4, 4});
+  for (const NamedModel& prior : some_priors()) {
+    Engine engine(problem, {2, 1, 2}, prior, 1, Folding::always);
+    engine.set_leaves(std::vector<double>{});
+    Steps steps(engine.workers, 0);
+    alignas(Unfolded) std::byte memory[sizeof(Unfolded)];
+    auto* outer = new (memory) Unfolded(engine.maxima(), 0, Maximum(), steps);
+    const BoxId child = outer->grammar().graph.left[0];
+    const double value = outer->grammar().value(child, 1);
+    const Unfolded inner(outer->grammar(), child, Maximum(), steps);
+    outer->~Unfolded();
+    std::fill_n(memory, sizeof(Unfolded), std::byte{0xff});
+    const Grammar& grammar = inner.grammar();
+    std::vector<double> terms;
+    grammar.append_terms(0, 0, terms);
+    CHECK(is_close(*std::max_element(terms.begin(), terms.end()), value));
+    CHECK(inner.n_bytes() > sizeof(Unfolded));
+  }
+}
+
+TEST(what_looks_at_parts_of_its_own_is_not_copied) {
+  static_assert(!std::is_copy_constructible_v<Fold> && !std::is_copy_assignable_v<Fold>);
+  static_assert(!std::is_copy_constructible_v<Unfolded> && !std::is_copy_assignable_v<Unfolded>);
+  static_assert(!std::is_copy_constructible_v<Twigs> && !std::is_copy_assignable_v<Twigs>);
+  static_assert(!std::is_copy_constructible_v<Layers> && !std::is_copy_assignable_v<Layers>);
 }
 
 }  // namespace bcart::check

@@ -3,6 +3,7 @@
 #include <numeric>
 #include <optional>
 
+#include "bcart/pass.hpp"
 #include "bcart/respond.hpp"
 #include "check.hpp"
 #include "grammars.hpp"
@@ -90,9 +91,10 @@ std::vector<double> part_of(const Response& response, std::size_t query, std::si
   return part;
 }
 
-std::vector<double> statistics_of(const Graph& graph, std::size_t box) {
-  const double* begin = graph.statistics.data() + box * graph.n_statistics;
-  return {begin, begin + graph.n_statistics};
+template <class Numbers>
+std::vector<double> row_of(const Numbers& numbers, std::size_t row, std::size_t width) {
+  const double* begin = numbers.data() + row * width;
+  return {begin, begin + width};
 }
 
 // The parts of one query by their statistics. No two have the same.
@@ -100,7 +102,7 @@ using Parts = std::map<std::vector<double>, double>;
 Parts parts_of(const Graph& graph, const Mixtures& all, std::size_t query) {
   Parts parts;
   for (std::size_t i = query == 0 ? 0 : all.ends[query - 1]; i < all.ends[query]; ++i) {
-    CHECK(parts.emplace(statistics_of(graph, all.boxes[i]), all.weights[i]).second);
+    CHECK(parts.emplace(row_of(all.statistics, i, graph.n_statistics), all.weights[i]).second);
   }
   return parts;
 }
@@ -109,13 +111,15 @@ void check_mixtures(Case& here) {
   const Graph& graph = here.engine.graph;
   const Mixtures all = mixtures(here.engine.sums(), here.queries.all(), 0, kNoLimit, here.engine.workers);
   CHECK_EQUAL(all.ends.size(), here.queries.size());
-  CHECK_EQUAL(all.ends.back(), all.boxes.size());
+  CHECK_EQUAL(all.ends.back() * graph.n_statistics, all.statistics.size());
   CHECK_EQUAL(all.ends.back(), all.weights.size());
   for (std::size_t query = 0; query < here.queries.size(); ++query) {
     const Parts parts = parts_of(graph, all, query);
     double total = 0;
     for (const auto& [statistics, weight] : parts) {
-      const auto is_alike = [&](std::size_t box) { return statistics_of(graph, box) == statistics ? 1 : 0; };
+      const auto is_alike = [&](std::size_t box) {
+        return row_of(graph.statistics, box, graph.n_statistics) == statistics ? 1 : 0;
+      };
       CHECK_CLOSE(weight, here.expect(query, is_alike), 1e-13);
       CHECK(weight > 0);
       total += weight;
@@ -202,6 +206,33 @@ TEST(a_response_is_the_same_to_the_bit_whatever_the_company_and_the_workers) {
   }
 }
 
+TEST(the_way_through_few_boxes_of_many_splits_asks_whether_to_go_on) {
+  Problem problem = {1,  {120}, {Kind::numeric},
+                     {}, {},    {}};  // in a line: 3,600 of its boxes hold the one in the middle
+  for (std::size_t cell = 0; cell < 120; ++cell) {
+    problem.codes.push_back(static_cast<Code>(cell));
+    problem.statistics.push_back(1);
+    problem.weights.push_back(1);
+  }
+  Engine engine(problem, {}, {"leaf-count", {0.0}});
+  engine.set_leaves(std::vector<double>{});
+  const TestNumbers numbers(problem.n_bins, problem.kinds);
+  QuerySet middle{1, {60}, {}, {}, {}, {}, {}};
+  for (std::uint32_t test = 0; test < numbers.size(); ++test) {
+    middle.feature.push_back(0);
+    middle.first.push_back(0);
+    middle.last.push_back(numbers.test(test).lower);
+    middle.has_learned_missing.push_back(1);
+  }
+  Monitor monitor;
+  Workers late(1, monitor, Clock::now() - std::chrono::seconds(1));
+  Steps steps(late, 0);
+  Pass<1> pass(engine.sums(), middle.all(), nullptr, 0);
+  const auto nothing = [](std::size_t, const double*) {};
+  const Visit root[] = {{0, 0, 1.0}};
+  CHECK_THROWS(pass.run(root, steps, nothing, nothing), DeadlinePassed);
+}
+
 TEST(no_queries_have_no_responses) {
   std::mt19937_64 random(6);
   const Problem problem = random_problem(random, 9, {3, 3});
@@ -246,7 +277,7 @@ TEST(a_mixture_is_the_same_to_the_bit_whatever_the_company_and_the_workers) {
       const Mixtures alone = mixtures(here.engine.sums(), here.queries.some(query, 1), 0, kNoLimit, one);
       CHECK(parts_of(here.engine.graph, alone, 0) == parts_of(here.engine.graph, together, query));
       const std::size_t begin = query == 0 ? 0 : together.ends[query - 1];
-      CHECK(std::equal(alone.boxes.begin(), alone.boxes.end(), together.boxes.begin() + begin));
+      CHECK(std::equal(alone.statistics.begin(), alone.statistics.end(), together.statistics.begin() + 2 * begin));
       CHECK(std::equal(alone.weights.begin(), alone.weights.end(), together.weights.begin() + begin));
     }
   }
@@ -288,15 +319,16 @@ TEST(mixtures_of_many_parts_have_the_mean_of_the_response) {
   const Grammar grammar = here.engine.sums();
   const Response response = respond(grammar, here.queries.all(), *here.leaf, kNoLimit, here.engine.workers);
   const Mixtures all = mixtures(grammar, here.queries.all(), 0, kNoLimit, here.engine.workers);
-  const auto moments = moments_of(here.engine.graph, *here.leaf);
-  CHECK(all.boxes.size() > 5'000);
+  CHECK(all.weights.size() > 5'000);
   for (std::size_t query = 0; query < 10; ++query) {
     parts_of(here.engine.graph, all, query);
     double total = 0;
     double mean = 0;
     for (std::size_t i = query == 0 ? 0 : all.ends[query - 1]; i < all.ends[query]; ++i) {
       total += all.weights[i];
-      mean += all.weights[i] * moments[all.boxes[i]][0].mean;
+      Moments moments;
+      here.leaf->moments(all.statistics.data() + 3 * i, &moments);
+      mean += all.weights[i] * moments.mean;
     }
     CHECK_CLOSE(total, 1.0, 1e-11);
     CHECK_CLOSE(mean, response.mean[query], 1e-11 * (1 + std::abs(mean)));

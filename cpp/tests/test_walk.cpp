@@ -11,21 +11,20 @@
 namespace bcart::check {
 namespace {
 
-// Follows a query down the nodes of one tree.
-BoxId end_in_tree(const Derivations& tree, const Graph& graph, const QuerySet& queries, std::size_t query) {
+// Follows a query down the nodes of one tree; returns the statistic of its leaf, which tells the cells of a box.
+double end_in_tree(const Derivations& tree, const Problem& problem, const QuerySet& queries, std::size_t query) {
+  const auto weight = [&](std::size_t node) { return weight_of(problem, told_cells(tree.statistics[node])); };
   std::size_t node = 0;
   while (tree.test[node] != Derivations::kLeaf) {
     const auto test = static_cast<std::size_t>(tree.test[node]);
     const auto right = static_cast<std::size_t>(tree.right[node]);
     const std::uint32_t position = queries.positions[query * queries.n_features + queries.feature[test]];
     bool is_left = queries.first[test] <= position && position <= queries.last[test];
-    if (position == 0 && queries.has_learned_missing[test] == 0) {
-      is_left = queries.weight_of[tree.box[node + 1]] >= queries.weight_of[tree.box[right]];
-    }
-    CHECK(graph.n_cells[tree.box[node + 1]] + graph.n_cells[tree.box[right]] == graph.n_cells[tree.box[node]]);
+    if (position == 0 && queries.has_learned_missing[test] == 0) is_left = weight(node + 1) >= weight(right);
+    CHECK_EQUAL(tree.statistics[node + 1] + tree.statistics[right], tree.statistics[node]);
     node = is_left ? node + 1 : right;
   }
-  return tree.box[node];
+  return tree.statistics[node];
 }
 
 // The walk that random numbers make, rule by rule; afterwards `random` gives the next one.
@@ -51,18 +50,18 @@ bool is_same(const Walks& a, const Walks& b) {
 TEST(the_best_walk_ends_where_the_best_tree_sends_the_query) {
   std::mt19937_64 random(1);
   for (int i = 0; i < 20; ++i) {
-    const Problem problem = mixed_problem(random, 12, 3, 4);
+    const Problem problem = with_telling_statistics(mixed_problem(random, 12, 3, 4));
     for (const Family& family : some_families()) {
       for (const NamedModel& prior : some_priors()) {
         Engine engine(problem, family, prior, 2);
         engine.set_leaves(random_leaves(random, engine.graph.n_boxes()));
         const PlainGrammar plain(problem, family, prior, engine.leaves());
         const QuerySet queries = random_queries(random, problem, plain, 100);
-        const Derivations best = derive_best(engine.maxima(), kRoom);
-        const Array<BoxId> ends = walk_best(engine.maxima(), queries.all(), kRoom, engine.workers).leaves;
+        const Derivations best = derive_best(engine.maxima(), kRoom, engine.workers);
+        const Array<double> ends = walk_best(engine.maxima(), queries.all(), kRoom, engine.workers);
         CHECK_EQUAL(ends.size(), std::size_t{100});
         for (std::size_t query = 0; query < 100; ++query) {
-          CHECK_EQUAL(ends[query], end_in_tree(best, engine.graph, queries, query));
+          CHECK_EQUAL(ends[query], end_in_tree(best, problem, queries, query));
         }
       }
     }
@@ -104,16 +103,15 @@ TEST(walks_end_as_often_in_a_leaf_as_the_mixture_says) {
       const QuerySet queries = random_queries(random, problem, plain, 4);
       const Mixtures all = mixtures(engine.sums(), queries.all(), 0, kNoLimit, engine.workers);
       const Walks walks = walk_randomly(engine.sums(), queries.all(), 11, kWalks, kRoom, engine.workers);
-      const auto statistics_of = [&](BoxId box) {
-        return std::vector<double>(engine.graph.statistics.data() + 2 * box,
-                                   engine.graph.statistics.data() + 2 * box + 2);
+      const auto leaf = [](const auto& statistics, std::size_t i) {
+        return std::pair(statistics[2 * i], statistics[2 * i + 1]);
       };
       for (std::size_t query = 0; query < 4; ++query) {
-        std::map<std::vector<double>, std::pair<double, double>> seen;  // weight and count
+        std::map<std::pair<double, double>, std::pair<double, double>> seen;  // weight and count
         for (std::size_t i = query == 0 ? 0 : all.ends[query - 1]; i < all.ends[query]; ++i) {
-          seen[statistics_of(all.boxes[i])].first = all.weights[i];
+          seen[leaf(all.statistics, i)].first = all.weights[i];
         }
-        for (std::size_t i = 0; i < kWalks; ++i) ++seen[statistics_of(walks.leaves[query * kWalks + i])].second;
+        for (std::size_t i = 0; i < kWalks; ++i) ++seen[leaf(walks.statistics, query * kWalks + i)].second;
         for (const auto& [statistics, pair] : seen) {
           const auto& [weight, count] = pair;
           CHECK_CLOSE(count, weight * kWalks, 7 * std::sqrt(weight * (1 - weight) * kWalks) + (weight > 0 ? 7 : 0));
@@ -173,21 +171,22 @@ TEST(the_first_walks_depend_neither_on_how_many_follow_nor_on_workers_nor_on_lat
 TEST(a_cell_that_asks_about_itself_ends_in_boxes_that_hold_it) {
   std::mt19937_64 random(6);
   for (int i = 0; i < 20; ++i) {
-    const Problem problem = mixed_problem(random, 16, 4, 4);
+    const Problem problem = with_telling_statistics(mixed_problem(random, 16, 4, 4));
     for (const Family& family : some_families()) {
       const NamedModel& prior = some_priors()[static_cast<std::size_t>(i) % some_priors().size()];
       Engine engine(problem, family, prior);
       engine.set_leaves(random_leaves(random, engine.graph.n_boxes()));
       const PlainGrammar plain(problem, family, prior, engine.leaves());
       const QuerySet queries = cells_as_queries(problem, plain);
-      const auto holds = [&](std::size_t box, std::size_t cell) {
-        return std::binary_search(plain.cells(box).begin(), plain.cells(box).end(), static_cast<Cell>(cell));
+      const auto holds = [](double statistic, std::size_t cell) {
+        const std::vector<Cell> cells = told_cells(statistic);
+        return std::binary_search(cells.begin(), cells.end(), static_cast<Cell>(cell));
       };
-      const Array<BoxId> best = walk_best(engine.maxima(), queries.all(), kRoom, engine.workers).leaves;
+      const Array<double> best = walk_best(engine.maxima(), queries.all(), kRoom, engine.workers);
       const Walks walks = walk_randomly(engine.sums(), queries.all(), 5, 20, kRoom, engine.workers);
       for (std::size_t cell = 0; cell < problem.n_cells(); ++cell) {
         CHECK(holds(best[cell], cell));
-        for (std::size_t k = 0; k < 20; ++k) CHECK(holds(walks.leaves[cell * 20 + k], cell));
+        for (std::size_t k = 0; k < 20; ++k) CHECK(holds(walks.statistics[cell * 20 + k], cell));
       }
     }
   }

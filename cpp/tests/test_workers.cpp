@@ -270,6 +270,29 @@ TEST(a_deadline_ends_the_run) {
   }
 }
 
+TEST(many_steps_are_a_checkpoint_however_they_come) {
+  Monitor monitor;
+  Workers late(1, monitor, Clock::now() - milliseconds(1));
+  for (const std::size_t n_together : {1, 1000, 1'000'000}) {
+    Steps steps(late, 0);
+    if (n_together < 1'000'000) steps.add(n_together);
+    const auto go_on = [&] {
+      for (std::size_t n = 0; n < 1'000'000; n += n_together) steps.add(n_together);
+    };
+    CHECK_THROWS(go_on(), DeadlinePassed);
+  }
+}
+
+TEST(after_a_run_that_failed_the_caller_may_go_on) {
+  for (const std::size_t n_workers : {1, 3}) {
+    Monitor monitor;
+    Workers workers(n_workers, monitor);
+    const auto task = [](std::size_t, std::size_t) { throw std::runtime_error("failed"); };
+    CHECK(message_of(workers, 10, task) == "failed");
+    workers.checkpoint(0);
+  }
+}
+
 TEST(without_a_deadline_there_is_none) {
   Monitor monitor;
   Workers workers(1, monitor);

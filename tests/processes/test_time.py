@@ -52,6 +52,12 @@ def test_a_fit_takes_no_longer_than_its_time_limit(watch, data, time_limit, more
 SETUPS = {
     "coins": "X, y = coins(1000); model = classifier(max_depth=5, max_memory=500 * MB).fit(X, y)",
     "many cells": "X, y = coins(100_000); cells = classifier(max_depth=1).fit(X, y).posterior_.graph.cells",
+    # Of one box, which takes some seconds to open; the sweeps are done.
+    "folded": "X = np.random.default_rng(0).integers(0, 60, (1000, 80)); family = bcart.Family(max_depth=2);"
+    "cells = bcart.Cells(X, np.eye(2)[X[:, 0] % 2]); graph = bcart.build_graph(cells, family, folding='always');"
+    "posterior = bcart.Posterior(graph); posterior.map_tree()",
+    "many tests": "graph = bcart.build_graph(bcart.Cells(255 - np.eye(255, 600, dtype=int), np.ones((255, 2))),"
+    "bcart.Family(max_depth=1))",
 }
 PHASES = {
     "build": ("many cells", "bcart.build_graph(cells, limits=bcart.Limits(8000 * MB, n_jobs=2))"),
@@ -60,6 +66,11 @@ PHASES = {
     "predictions": ("coins", "model.predict(np.random.default_rng(1).integers(0, 2, (100_000, 20)))"),
     "intervals": ("coins", "model.uncertainty(X)"),
     "paths": ("coins", "model.posterior_.sample_paths(X, 20_000, 0)"),
+    "best tree of a fold": ("folded", "while True: posterior.map_tree()"),
+    "samples of a fold": ("folded", "posterior.sample(1000, 0)"),
+    "predictions of a fold": ("folded", "posterior.predict(X)"),
+    "paths of a fold": ("folded", "posterior.sample_paths(X, 10, 0)"),
+    "tests": ("many tests", "while True: graph.core.all_tests()"),
 }
 
 

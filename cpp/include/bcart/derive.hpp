@@ -17,11 +17,11 @@ struct Derivations {
 
   std::vector<std::uint64_t> tree_ends;  // in nodes
   std::vector<double> log_weight;        // of each tree: leaves times prior, not normalised
-  std::vector<BoxId> box;                // of each node, as all below; kNoBox if it is in a fold
-  std::vector<double> statistics;        // of that box
-  std::vector<std::int64_t> test;        // its number, or kLeaf
+  std::vector<double> statistics;        // of each node's box
+  std::vector<std::int64_t> test;        // of each node: its number, or kLeaf
   std::vector<std::int32_t> right;       // within its tree; the left child is the next node
 
+  std::size_t n_nodes() const { return test.size(); }
   void append(const Derivations& more);
 };
 
@@ -35,7 +35,7 @@ std::size_t best_rule(const Grammar& grammar, std::size_t box, std::size_t depth
 std::size_t random_rule(const Grammar& grammar, std::size_t box, std::size_t depth, Random& random);
 
 // Of boxes in a fold that are opened on the way, those are kept for which there is room in max_bytes; as below.
-Derivations derive_best(const Grammar& grammar, std::size_t max_bytes);
+Derivations derive_best(const Grammar& grammar, std::size_t max_bytes, Workers& workers);
 
 // The first n trees of the infinite sequence that belongs to the seed.
 Derivations derive_samples(const Grammar& grammar, std::uint64_t seed, std::size_t n, std::size_t max_bytes,

@@ -23,7 +23,9 @@ double fold_seconds(const Cells& cells, double n_cells_in_boxes, double n_pairs)
 // Knows the cells of every box. The graph and what the cells point to have to stay.
 class Fold {
  public:
-  Fold(const Graph& graph, const Cells& cells, const Family& family);
+  Fold(const Graph& graph, const Cells& cells, const Family& family, Workers& workers);
+  Fold(const Fold&) = delete;
+  Fold& operator=(const Fold&) = delete;
 
   const Cells& cells() const { return cells_; }
   const Family& family() const { return family_; }

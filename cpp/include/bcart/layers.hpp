@@ -21,6 +21,8 @@ struct Layer {
 class Layers {
  public:
   Layers(const Graph& graph, const SplitRules& rules) : graph_(graph), rules_(rules) {}
+  Layers(const Layers&) = delete;
+  Layers& operator=(const Layers&) = delete;
 
   // The boxes that are not expanded are the next layer.
   void add(std::size_t n_expanded) { layers_.push_back({graph_.n_boxes(), graph_.n_splits(), n_expanded}); }

@@ -52,29 +52,26 @@ class Pass {
   // Starts the queries of these visits at the root with their weights, and calls end(box, weights) for each box
   // in which one of them may end, and rim(box, weights) for each at the rim of a folded graph.
   template <class End, class Rim>
-  void run(std::span<const Visit> visits, Workers& workers, std::size_t worker, const End& end, const Rim& rim) {
-    find_sides(visits);
+  void run(std::span<const Visit> visits, Steps& steps, const End& end, const Rim& rim) {
+    find_sides(visits, steps);
     for (std::size_t lane = 0; lane < visits.size(); ++lane) {
       weights_[lane] = visits[lane].weight;
       left_to_lose_[lane] = may_lose_ * visits[lane].weight;
     }
     waiting_[0] = 1;
-    std::size_t n_met = 0;
     for (std::size_t word = 0; word < waiting_.size(); ++word) {
       while (waiting_[word] != 0) {
         const std::size_t box = 64 * word + static_cast<std::size_t>(std::countr_zero(waiting_[word]));
         waiting_[word] &= waiting_[word] - 1;
         Lanes ending = {};
-        pass_on(box, ending, rim);
+        steps.add(1 + pass_on(box, ending, rim));
         end(box, ending);
-        if (++n_met % kCheckEvery == 0) workers.checkpoint(worker);
       }
     }
   }
 
  private:
-  static constexpr std::size_t kCheckEvery = 4096;  // boxes
-  static constexpr double kLeast = 1e-300;          // probabilities below it count as zero
+  static constexpr double kLeast = 1e-300;  // probabilities below it count as zero
 
   // A box may take this part of what is left to lose: so something is left, however many boxes are not followed.
   static constexpr double kPartLost = 0x1p-10;
@@ -101,9 +98,10 @@ class Pass {
     return tests;
   }
 
-  void find_sides(std::span<const Visit> visits) {
+  void find_sides(std::span<const Visit> visits, Steps& steps) {
     for (const std::uint32_t test : tests_) left_[test] = undecided_[test] = 0;
     for (std::size_t lane = 0; lane < visits.size(); ++lane) {
+      steps.add(tests_.size());
       for (const std::uint32_t test : tests_) {
         left_[test] |= static_cast<std::uint8_t>(queries_.is_left(visits[lane].query, test) << lane);
         undecided_[test] |= static_cast<std::uint8_t>(queries_.is_undecided(visits[lane].query, test) << lane);
@@ -111,11 +109,12 @@ class Pass {
     }
   }
 
-  // Moves the weight of a box, at each of its depths, to where its rules lead.
+  // Moves the weight of a box, at each of its depths, to where its rules lead, and tells how many they are.
   template <class Rim>
-  void pass_on(std::size_t box, Lanes& ending, const Rim& rim) {
+  std::size_t pass_on(std::size_t box, Lanes& ending, const Rim& rim) {
     const std::size_t begin = grammar_.depths.begin(box);
     const std::size_t end = grammar_.depths.end(box);
+    std::size_t n_rules = 0;
     for (std::size_t place = begin; place < end; ++place) {
       Lanes weight;
       std::copy_n(&weights_[place * kLanes], kLanes, weight);
@@ -136,7 +135,9 @@ class Pass {
       for (std::size_t i = 1; i < probabilities_.size(); ++i) {
         follow_split(grammar_.graph.first_split[box] + i - 1, depth, probabilities_[i], weight, active);
       }
+      n_rules += probabilities_.size();
     }
+    return n_rules;
   }
 
   void find_probabilities(std::size_t box, std::size_t depth, double total) {

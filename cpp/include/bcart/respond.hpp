@@ -25,11 +25,10 @@ struct Response {
 Response respond(const Grammar& grammar, const Queries& queries, const LeafModel& leaf, std::size_t max_bytes,
                  Workers& workers);
 
-// The leaves that a query can end in, with their probabilities; those of equal statistics are one, named by its first.
-// Leaves that have less than `may_lose` together may be left out.
+// The leaves that a query can end in, with their probabilities; those of equal statistics are one. Leaves that have
+// less than `may_lose` together may be left out.
 struct Mixtures {
   std::vector<std::uint64_t> ends;  // of each query
-  std::vector<BoxId> boxes;         // kNoBox in a fold
   std::vector<double> weights;
   std::vector<double> statistics;
 };

@@ -7,14 +7,12 @@
 #include <cstdint>
 #include <vector>
 
-#include "bcart/graph.hpp"
 #include "bcart/leaf.hpp"
 
 namespace bcart {
 
 // A leaf that queries may end in.
 struct MetLeaf {
-  BoxId box;
   const double* statistics;
   const Moments* outputs;  // one for each output, if moments are gathered
   std::uint64_t hash;      // of the statistics, if leaves are gathered
@@ -61,14 +59,14 @@ class MomentTally {
   std::vector<Sums> sums_;  // of each output
 };
 
-// Leaves of equal statistics are one, named by the first of them.
+// Leaves of equal statistics are one.
 class MixtureTally {
  public:
   explicit MixtureTally(std::size_t n_statistics) : n_statistics_(n_statistics) {}
 
   std::size_t n_bytes() const {
     return sizeof(*this) + slots_.size() * sizeof(std::uint32_t) +
-           boxes_.size() * (sizeof(BoxId) + (1 + n_statistics_) * sizeof(double));
+           weights_.size() * (1 + n_statistics_) * sizeof(double);
   }
 
   static std::uint64_t hash(const double* statistics, std::size_t n) {
@@ -85,12 +83,11 @@ class MixtureTally {
     weights_[place] += weight;
   }
   void merge(const MixtureTally& other) {
-    for (std::size_t i = 0; i < other.boxes_.size(); ++i) {
+    for (std::size_t i = 0; i < other.weights_.size(); ++i) {
       const double* statistics = other.statistics_.data() + i * n_statistics_;
-      add({other.boxes_[i], statistics, nullptr, hash(statistics, n_statistics_)}, other.weights_[i]);
+      add({statistics, nullptr, hash(statistics, n_statistics_)}, other.weights_[i]);
     }
   }
-  const std::vector<BoxId>& boxes() const { return boxes_; }
   const std::vector<double>& weights() const { return weights_; }
   const std::vector<double>& statistics() const { return statistics_; }
 
@@ -107,18 +104,17 @@ class MixtureTally {
     return std::equal(statistics, statistics + n_statistics_, statistics_.data() + place * n_statistics_);
   }
   std::size_t find(const MetLeaf& leaf) {
-    if (2 * boxes_.size() >= slots_.size()) grow();
+    if (2 * weights_.size() >= slots_.size()) grow();
     const std::size_t slot = slot_of(leaf.statistics, leaf.hash);
     if (slots_[slot] != kFree) return slots_[slot];
-    slots_[slot] = static_cast<std::uint32_t>(boxes_.size());
-    boxes_.push_back(leaf.box);
+    slots_[slot] = static_cast<std::uint32_t>(weights_.size());
     weights_.push_back(0);
     statistics_.insert(statistics_.end(), leaf.statistics, leaf.statistics + n_statistics_);
     return slots_[slot];
   }
   void grow() {
     slots_.assign(std::max(kFirstSize, 2 * slots_.size()), kFree);
-    for (std::size_t i = 0; i < boxes_.size(); ++i) {
+    for (std::size_t i = 0; i < weights_.size(); ++i) {
       const double* statistics = statistics_.data() + i * n_statistics_;
       slots_[slot_of(statistics, hash(statistics, n_statistics_))] = static_cast<std::uint32_t>(i);
     }
@@ -126,7 +122,6 @@ class MixtureTally {
 
   std::size_t n_statistics_;
   std::vector<std::uint32_t> slots_;  // of a hash table: places in the lists below
-  std::vector<BoxId> boxes_;
   std::vector<double> weights_;
   std::vector<double> statistics_;
 };

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -109,8 +110,8 @@ class TestNumbers {
   static std::size_t pairs_below(std::size_t upper) { return upper * (upper - 1) / 2; }
   static std::size_t pair(std::size_t lower, std::size_t upper) { return pairs_below(upper) + lower; }
   static Test gap_test(std::uint32_t feature, Form form, std::size_t pair, std::uint32_t first_code) {
-    std::uint32_t upper = 1;
-    while (pairs_below(upper + 1) <= pair) ++upper;
+    // The largest whose pairs begin at or before this one: a root that is exact where it counts.
+    const auto upper = static_cast<std::uint32_t>((1 + std::sqrt(1 + 8 * static_cast<double>(pair))) / 2);
     const auto lower = static_cast<std::uint32_t>(pair - pairs_below(upper));
     return {feature, form, lower + first_code, upper + first_code};
   }

@@ -22,10 +22,12 @@ namespace bcart {
 class Twigs {
  public:
   // For boxes at `depth`; without a leaf model every leaf counts 1.
-  Twigs(const Fold& fold, const TreePrior& prior, const LeafModel* leaf, std::size_t depth);
+  Twigs(const Fold& fold, const TreePrior& prior, const LeafModel* leaf, std::size_t depth, Steps& steps);
+  Twigs(const Twigs&) = delete;
+  Twigs& operator=(const Twigs&) = delete;
 
   template <class Addition>
-  double value(std::span<const Cell> box, double log_leaf, Workers& workers, std::size_t worker);
+  double value(std::span<const Cell> box, double log_leaf);
 
   // Of the sides of each split of the box asked for last: left, right, left, ...
   std::span<const double> child_values() const { return {child_values_.data(), 2 * splits_.size()}; }
@@ -83,6 +85,7 @@ class Twigs {
   const TreePrior& prior_;
   const LeafModel* leaf_;
   std::size_t depth_;
+  Steps& steps_;
   std::size_t width_;
 
   SplitFinder finder_;

@@ -15,30 +15,37 @@
 
 namespace bcart {
 
-// A prior as it looks from a box that stands at some depth.
+// A prior as it looks from a box that stands at some depth. One that is looked at through another is not needed any
+// more.
 class PriorFrom final : public TreePrior {
  public:
-  PriorFrom(const TreePrior& prior, std::size_t depth) : prior_(prior), depth_(depth) {}
+  PriorFrom(const TreePrior& prior, std::size_t depth) : prior_(&prior), depth_(depth) {
+    if (const auto* nearer = dynamic_cast<const PriorFrom*>(&prior)) {
+      prior_ = nearer->prior_;
+      depth_ += nearer->depth_;
+    }
+  }
   double log_stop(std::size_t depth, std::size_t n_splits) const override {
-    return prior_.log_stop(depth_ + depth, n_splits);
+    return prior_->log_stop(depth_ + depth, n_splits);
   }
   double log_split(std::size_t depth, std::size_t n_splits) const override {
-    return prior_.log_split(depth_ + depth, n_splits);
+    return prior_->log_split(depth_ + depth, n_splits);
   }
-  bool depends_on_depth() const override { return prior_.depends_on_depth(); }
+  bool depends_on_depth() const override { return prior_->depends_on_depth(); }
 
  private:
-  const TreePrior& prior_;
+  const TreePrior* prior_;
   std::size_t depth_;
 };
 
 // The trees of a box at the rim as a graph and a grammar of their own: the box is its root, and depth counts from it.
 // Where a box may have very many splits, and for the best tree, which looks at few of them, only those of the root are
-// listed, and those of its children are folded.
+// listed, and those of its children are folded. Of the whole it needs nothing but prior and leaf model once it is
+// there.
 class Unfolded {
  public:
   template <class Addition>
-  Unfolded(const Grammar& whole, std::size_t box, Addition);
+  Unfolded(const Grammar& whole, std::size_t box, Addition, Steps& steps);
   Unfolded(const Unfolded&) = delete;
   Unfolded& operator=(const Unfolded&) = delete;
 
@@ -47,22 +54,31 @@ class Unfolded {
   std::size_t n_bytes() const;
 
  private:
+  // The calling thread on its own, in the midst of a task that it does with others.
+  struct Alone final : Monitor {
+    explicit Alone(Steps& task) : steps(task) { steps.checkpoint(); }
+    void poll() override { steps.checkpoint(); }
+
+    Steps& steps;
+    Workers workers{1, *this};
+  };
   // The cells of the box, on their own.
   struct OwnCells {
     OwnCells(const Fold& fold, std::size_t box);
-    Cells view() const;
+    OwnCells(const OwnCells&) = delete;
+    OwnCells& operator=(const OwnCells&) = delete;
 
-    const Cells& all;
     std::vector<Code> codes;
     std::vector<double> statistics;
     std::vector<double> weights;
+    Cells view;
   };
-  Graph list_splits(const Fold& fold, std::size_t n_levels, bool is_for_one_tree);
   template <class Addition>
-  void find_values();
+  Unfolded(const Grammar& whole, std::size_t box, Addition, Alone&& alone);
+  Graph list_splits(const Fold& fold, std::size_t n_levels, bool is_for_one_tree, Workers& workers) const;
+  template <class Addition>
+  void find_values(Workers& workers);
 
-  Monitor monitor_;
-  Workers workers_{1, monitor_};
   OwnCells cells_;
   Graph graph_;
   PriorFrom prior_;
@@ -134,12 +150,13 @@ struct UnfoldingRoom {
 template <class Addition>
 class Unfolder {
  public:
-  explicit Unfolder(const UnfoldingRoom& room) : max_bytes_(room.n_bytes) {}
+  Unfolder(const UnfoldingRoom& room, Workers& workers, std::size_t worker)
+      : max_bytes_(room.n_bytes), steps_(workers, worker) {}
 
   std::shared_ptr<const Unfolded> at(const Spot<Addition>& spot) {
     const std::pair key(spot.unfolded_.get(), spot.box_);
     if (const auto found = kept_.find(key); found != kept_.end()) return found->second.opened;
-    auto opened = std::make_shared<const Unfolded>(spot.grammar(), spot.box_, Addition());
+    auto opened = std::make_shared<const Unfolded>(spot.grammar(), spot.box_, Addition(), steps_);
     n_bytes_ += opened->n_bytes();
     if (n_bytes_ > max_bytes_) {
       kept_.clear();
@@ -158,15 +175,33 @@ class Unfolder {
   };
   struct Kept {
     std::shared_ptr<const Unfolded> opened;
-    std::shared_ptr<const Unfolded> within;  // whose address is in the key, and whose prior is used
+    std::shared_ptr<const Unfolded> within;  // whose address is in the key
   };
 
   std::unordered_map<Key, Kept, Hash> kept_;
   std::size_t max_bytes_;
   std::size_t n_bytes_ = 0;
+  Steps steps_;
 };
 
-extern template Unfolded::Unfolded(const Grammar&, std::size_t, LogSum);
-extern template Unfolded::Unfolded(const Grammar&, std::size_t, Maximum);
+inline constexpr std::size_t kWaysTogether = 64;  // for one thread to take
+
+// Calls task(i, unfolder) for each i below n, in parallel as far as there is room for the boxes that are unfolded.
+template <class Addition, class Task>
+void run_unfolding(const Grammar& whole, std::size_t n, std::size_t max_bytes, Workers& workers, const Task& task) {
+  const UnfoldingRoom room(whole, max_bytes, workers.size());
+  std::vector<Unfolder<Addition>> unfolders;
+  for (std::size_t worker = 0; worker < workers.size(); ++worker) unfolders.emplace_back(room, workers, worker);
+  const auto run_some = [&](std::size_t begin, std::size_t end, std::size_t worker) {
+    for (std::size_t i = begin; i < end; ++i) {
+      task(i, unfolders[worker]);
+      workers.checkpoint(worker);
+    }
+  };
+  workers.run_ranges(0, n, kWaysTogether, run_some, room.n_at_once);
+}
+
+extern template Unfolded::Unfolded(const Grammar&, std::size_t, LogSum, Steps&);
+extern template Unfolded::Unfolded(const Grammar&, std::size_t, Maximum, Steps&);
 
 }  // namespace bcart

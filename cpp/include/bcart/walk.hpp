@@ -11,16 +11,16 @@
 
 namespace bcart {
 
-// Where queries end.
+// The statistics of the leaf of the most probable tree that each query ends in; the grammar's values come from
+// sweep<Maximum>. As many boxes of a fold are opened at once as there is room for in max_bytes.
+Array<double> walk_best(const Grammar& grammar, const Queries& queries, std::size_t max_bytes, Workers& workers);
+
+// Where random walks end.
 struct Walks {
   Array<BoxId> leaves;       // the box, or kNoBox if it is in a fold
   Array<double> statistics;  // of that box
-  Array<double> uniforms;    // for random walks: a random number to draw the target with
+  Array<double> uniforms;    // a random number to draw the target with
 };
-
-// In the most probable tree; the grammar's values come from sweep<Maximum>. As many boxes of a fold are opened at once
-// as there is room for in max_bytes.
-Walks walk_best(const Grammar& grammar, const Queries& queries, std::size_t max_bytes, Workers& workers);
 
 // In each of n random trees, query after query: the first n walks of the infinite sequence that belongs to the seed and
 // the query's place.

@@ -79,7 +79,7 @@ class Workers {
   // For the calling thread: asks the monitor and looks at the deadline, if the last time was long enough ago.
   void watch();
 
-  // For long tasks: throws if the run is to end.
+  // For long tasks, and for the calling thread between runs: throws if the work is to end.
   void checkpoint(std::size_t worker);
 
   double seconds_left() const;  // until the deadline
@@ -108,6 +108,29 @@ class Workers {
   std::mutex error_mutex_;
   std::exception_ptr error_;
   std::vector<std::thread> threads_;
+};
+
+// Counts the short steps of one worker at a long task, each some dozen nanoseconds, and calls Workers::checkpoint after
+// every so many of them.
+class Steps {
+ public:
+  Steps(Workers& workers, std::size_t worker) : workers_(workers), worker_(worker) {}
+
+  void add(std::size_t n) {
+    n_ += n;
+    if (n_ >= kBetweenCheckpoints) checkpoint();
+  }
+  void checkpoint() {
+    n_ = 0;
+    workers_.checkpoint(worker_);
+  }
+
+ private:
+  static constexpr std::size_t kBetweenCheckpoints = std::size_t{1} << 16;
+
+  Workers& workers_;
+  std::size_t worker_;
+  std::size_t n_ = 0;
 };
 
 }  // namespace bcart
