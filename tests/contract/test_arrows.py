@@ -218,6 +218,7 @@ ENGINE = (
         "registry",
         "prior",
         "unroll",
+        "relax",
     },
     {"array", "test_numbers", "leaf", "row_cuts", "addition"},
     {"table", "numbering", "splits", "encode", "group"},

@@ -8,6 +8,7 @@
 
 #include "bcart/array.hpp"
 #include "bcart/fingerprint.hpp"
+#include "bcart/relax.hpp"
 
 namespace bcart {
 
@@ -39,7 +40,7 @@ class TableSlot {
   // For a slot of the same `high`. Of several claims the lowest stays.
   bool try_to_join(const TableKey& key, BoxId claim) {
     std::uint64_t found = rest();
-    while (found == 0) found = rest();  // another worker has the slot, and is about to write
+    for (; found == 0; found = rest()) relax();  // another worker has the slot, and is about to write
     if (found >> 32 != key.low) return false;
     while ((found & kClaim) != 0 && static_cast<BoxId>(found) > claim &&
            !std::atomic_ref(rest_).compare_exchange_weak(found, rest_of(key, claim), kRelaxed)) {
