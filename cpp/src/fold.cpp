@@ -47,31 +47,44 @@ double sums_a_cell(const Cells& cells) {
 
 std::size_t fold_bytes(const Cells& cells) {
   const std::size_t n_bins = std::accumulate(cells.n_bins.begin(), cells.n_bins.end(), std::size_t{0});
-  const std::size_t held = sizeof(Fingerprint) + n_bins / 8 + (cells.n_statistics + 1) * sizeof(double);
+  const std::size_t values = (cells.n_statistics + 1) * sizeof(double);
   const std::size_t at_work = (2 * cells.n_features + 4) * sizeof(std::uint32_t) + sizeof(std::size_t);  // see Twigs
-  return cells.n_cells * (held + kBoxesAtOnce * at_work) + n_bins * (cells.n_statistics + 3) * 4 * sizeof(double);
+  return bytes_of_rules(count_cuts(cells.n_bins, cells.kinds), cells.n_cells) +
+         cells.n_cells * (values + kBoxesAtOnce * at_work) + n_bins * (cells.n_statistics + 3) * 4 * sizeof(double);
+}
+
+std::size_t bytes_of_folding(const Cells& cells) {
+  return fold_bytes(cells) + TestNumbers(cells.n_bins, cells.kinds).size() * kBytesPerTest;
 }
 
 double fold_seconds(const Cells& cells, double n_cells_in_boxes, double n_pairs) {
   return std::max(n_pairs * kSecondsAPair, n_cells_in_boxes * sums_a_cell(cells) * kSecondsASum);
 }
 
+Fold::Fold(const Graph& graph, const Cells& cells, const Family& family, Workers& workers)
+    : graph_(graph), cells_(cells), family_(family), rules_(cells_, family_, workers) {
+  prepare();
+  const auto is_divided = [](std::uint32_t n_cells) { return is_divided_by_answers(n_cells); };
+  if (std::any_of(graph.n_cells.begin(), graph.n_cells.end(), is_divided)) rules_.find_answers(workers);
+}
+
 Fold::Fold(const Graph& graph, const Cells& cells, const Family& family)
-    : graph_(graph),
-      cells_(cells),
-      family_(family),
-      rules_(cells_, family_),
-      is_exact_(are_sums_exact(cells)),
-      parents_(graph.n_boxes()) {
-  values_.reserve(cells.n_cells * n_values());
-  for (Cell cell = 0; cell < cells.n_cells; ++cell) {
-    const double* statistics = cells.statistics + cell * cells.n_statistics;
-    values_.push_back(cells.weights[cell]);
-    values_.insert(values_.end(), statistics, statistics + cells.n_statistics);
+    : graph_(graph), cells_(cells), family_(family), rules_(cells_, family_) {
+  prepare();
+}
+
+void Fold::prepare() {
+  is_exact_ = are_sums_exact(cells_);
+  values_.reserve(cells_.n_cells * n_values());
+  for (Cell cell = 0; cell < cells_.n_cells; ++cell) {
+    const double* statistics = cells_.statistics + cell * cells_.n_statistics;
+    values_.push_back(cells_.weights[cell]);
+    values_.insert(values_.end(), statistics, statistics + cells_.n_statistics);
   }
-  for (std::size_t box = 0; box < graph.n_boxes(); ++box) {
-    for (std::size_t split = graph.first_split[box]; split < graph.last_split(box); ++split) {
-      parents_[graph.left[split]] = parents_[graph.right[split]] = static_cast<BoxId>(box);
+  parents_.resize(graph_.n_boxes());
+  for (std::size_t box = 0; box < graph_.n_boxes(); ++box) {
+    for (std::size_t split = graph_.first_split[box]; split < graph_.last_split(box); ++split) {
+      parents_[graph_.left[split]] = parents_[graph_.right[split]] = static_cast<BoxId>(box);
     }
   }
 }

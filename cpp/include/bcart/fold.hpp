@@ -7,6 +7,7 @@
 #include "bcart/cells.hpp"
 #include "bcart/graph.hpp"
 #include "bcart/splits.hpp"
+#include "bcart/workers.hpp"
 
 namespace bcart {
 
@@ -16,6 +17,9 @@ inline constexpr std::size_t kBoxesAtOnce = 2;
 // What the fold of a graph with these cells takes, and adding it up, but for four bytes a box.
 std::size_t fold_bytes(const Cells& cells);
 
+// The same with the tables of all tests, any of which the fold may ask.
+std::size_t bytes_of_folding(const Cells& cells);
+
 // Seconds that one worker takes on a slow machine for two sweeps over the fold, below boxes that together have so many
 // cells and pairs of splits.
 double fold_seconds(const Cells& cells, double n_cells_in_boxes, double n_pairs);
@@ -23,7 +27,8 @@ double fold_seconds(const Cells& cells, double n_cells_in_boxes, double n_pairs)
 // Knows the cells of every box. The graph and what the cells point to have to stay.
 class Fold {
  public:
-  Fold(const Graph& graph, const Cells& cells, const Family& family);
+  Fold(const Graph& graph, const Cells& cells, const Family& family, Workers& workers);
+  Fold(const Graph& graph, const Cells& cells, const Family& family);  // by this thread alone, as SplitRules
 
   const Cells& cells() const { return cells_; }
   const Family& family() const { return family_; }
@@ -40,11 +45,13 @@ class Fold {
   void find_cells(std::size_t box, std::vector<Cell>& found) const;
 
  private:
+  void prepare();
+
   const Graph& graph_;
   Cells cells_;
   Family family_;
   SplitRules rules_;
-  bool is_exact_;
+  bool is_exact_ = false;
   std::vector<double> values_;  // of all cells
   std::vector<BoxId> parents_;  // of each box, one of them
 };

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 
 #include "bcart/array.hpp"
 #include "bcart/fingerprint.hpp"
@@ -16,6 +17,10 @@ using BoxId = std::uint32_t;
 
 // Stands in the place of an id while a box has none; the other bits say where the box was first seen.
 inline constexpr BoxId kClaim = BoxId{1} << 31;
+
+struct NumbersExhausted : std::exception {
+  const char* what() const noexcept override { return "there are more boxes than can be numbered"; }
+};
 
 // What is kept of a fingerprint, 96 bits. Fingerprints are uniform, so they are their own hash: `low` says where.
 struct TableKey {
