@@ -35,14 +35,18 @@ Graph build(const Input<Code, 2>& codes, const std::vector<std::size_t>& n_bins,
   const nb::gil_scoped_release no_gil;
   Workers workers(n_workers, monitor, deadline_in(seconds, kShareOfListing));
   return_unused_heap();  // what earlier work left there is not counted
-  return build_graph(cells, family, {max_bytes, folding}, workers, monitor.progress);
+  Graph graph = build_graph(cells, family, {max_bytes, folding}, workers, monitor.progress);
+  // Tables of the tests that may be asked would be large. Those of a fold are not known yet.
+  if (graph.n_folded == 0 && !graph.tests.is_narrow()) graph.list_tests(TestNumbers(n_bins, kinds).size(), workers);
+  return graph;
 }
 
 void make_fold(Fold* self, const Graph& graph, const Input<Code, 2>& codes, const Input<double, 2>& statistics,
-               const Input<double, 1>& weights, double min_samples_leaf, double min_samples_split) {
+               const Input<double, 1>& weights, double min_samples_leaf, double min_samples_split,
+               std::size_t n_workers) {
   const Cells cells = as_cells(codes, graph.n_bins, graph.kinds, statistics, weights);
   const Family family{graph.max_depth, min_samples_leaf, min_samples_split};
-  at_work(1, [&](Workers& workers) { new (self) Fold(graph, cells, family, workers); });
+  at_work(n_workers, [&](Workers& workers) { new (self) Fold(graph, cells, family, workers); });
 }
 
 template <class T>
@@ -56,7 +60,8 @@ Array<T> copy(const T* data, std::size_t size) {
 Graph restore(std::vector<std::size_t> n_bins, std::vector<Kind> kinds, const Input<std::uint64_t, 1>& first_split,
               const Input<std::uint32_t, 1>& n_splits_of, const Input<std::uint32_t, 1>& n_cells,
               const Input<double, 2>& statistics, const Input<std::uint32_t, 1>& tests, const Input<BoxId, 1>& left,
-              const Input<BoxId, 1>& right, std::optional<std::size_t> max_depth, bool is_folded, Ending ending) {
+              const Input<BoxId, 1>& right, const Input<std::uint32_t, 1>& asked, std::optional<std::size_t> max_depth,
+              bool is_folded, Ending ending) {
   Graph graph;
   graph.n_statistics = statistics.shape(1);
   graph.first_split = copy(first_split.data(), first_split.size());
@@ -68,6 +73,7 @@ Graph restore(std::vector<std::size_t> n_bins, std::vector<Kind> kinds, const In
   for (std::size_t i = 0; i < tests.size(); ++i) graph.tests.set(i, tests.data()[i]);
   graph.left = copy(left.data(), left.size());
   graph.right = copy(right.data(), right.size());
+  graph.asked = copy(asked.data(), asked.size());
   graph.n_bins = std::move(n_bins);
   graph.kinds = std::move(kinds);
   graph.max_depth = max_depth;
@@ -88,16 +94,16 @@ using Codes = Output<std::uint32_t, 1>;
 
 std::tuple<Codes, Codes, Codes, Codes> all_tests(const Graph& graph) {
   const TestNumbers numbers(graph.n_bins, graph.kinds);
-  std::vector<std::uint32_t> feature(numbers.size()), form(numbers.size()), lower(numbers.size()),
-      upper(numbers.size());
+  const std::size_t n_tests = graph.n_tests();
+  std::vector<std::uint32_t> feature(n_tests), form(n_tests), lower(n_tests), upper(n_tests);
   at_work(1, [&](Workers& workers) {
     Steps steps(workers, 0);
-    for (std::uint32_t number = 0; number < numbers.size(); ++number) {
-      const Test test = numbers.test(number);
-      feature[number] = test.feature;
-      form[number] = static_cast<std::uint32_t>(test.form);
-      lower[number] = test.lower;
-      upper[number] = test.upper;
+    for (std::size_t place = 0; place < n_tests; ++place) {
+      const Test test = numbers.test(graph.asked.size() > 0 ? graph.asked[place] : static_cast<std::uint32_t>(place));
+      feature[place] = test.feature;
+      form[place] = static_cast<std::uint32_t>(test.form);
+      lower[place] = test.lower;
+      upper[place] = test.upper;
       steps.add(1);
     }
   });
@@ -126,7 +132,8 @@ void bind_graph(nb::module_& module) {
       .value("MAX_DEPTH", Ending::max_depth)
       .value("MEMORY", Ending::memory)
       .value("TIME", Ending::time)
-      .value("SYSTEM", Ending::system);
+      .value("SYSTEM", Ending::system)
+      .value("NUMBERS", Ending::numbers);
 
   nb::enum_<Folding>(module, "Folding")
       .value("AUTOMATIC", Folding::automatic)
@@ -164,30 +171,35 @@ void bind_graph(nb::module_& module) {
           "left", [](const Graph& g) { return view(g.left.data(), g.n_splits()); }, internal)
       .def_prop_ro(
           "right", [](const Graph& g) { return view(g.right.data(), g.n_splits()); }, internal)
+      .def_prop_ro(
+          "asked", [](const Graph& g) { return view(g.asked.data(), g.asked.size()); }, internal)
+      .def_prop_ro("n_bytes_of_tests", [](const Graph& graph) { return graph.n_tests() * kBytesPerTest; })
       .def("all_tests", &all_tests, "Of each number of a test: feature, form, and the codes below and above the gap.");
 
   module.def("build_graph", &build, "codes"_a, "n_bins"_a, "kinds"_a, "statistics"_a, "weights"_a, "max_depth"_a.none(),
              "min_samples_leaf"_a, "min_samples_split"_a, "folding"_a, "max_bytes"_a, "seconds"_a.none(), "n_workers"_a,
              "on_progress"_a.none());
   module.def("restore_graph", &restore, "n_bins"_a, "kinds"_a, "first_split"_a, "n_splits_of"_a, "n_cells"_a,
-             "statistics"_a, "tests"_a, "left"_a, "right"_a, "max_depth"_a.none(), "is_folded"_a, "ending"_a);
+             "statistics"_a, "tests"_a, "left"_a, "right"_a, "asked"_a, "max_depth"_a.none(), "is_folded"_a,
+             "ending"_a);
 
   nb::class_<Fold>(module, "Fold")
       .def("__init__", &make_fold, "graph"_a, "codes"_a.noconvert(), "statistics"_a.noconvert(),
-           "weights"_a.noconvert(), "min_samples_leaf"_a, "min_samples_split"_a, nb::keep_alive<1, 2>(),
+           "weights"_a.noconvert(), "min_samples_leaf"_a, "min_samples_split"_a, "n_workers"_a, nb::keep_alive<1, 2>(),
            nb::keep_alive<1, 3>(), nb::keep_alive<1, 4>(), nb::keep_alive<1, 5>())
       .def_prop_ro("n_bytes", [](const Fold& fold) { return fold_bytes(fold.cells()); });
   module.def(
       "fold_bytes",
-      [](std::size_t n_cells, std::vector<std::size_t> n_bins, std::size_t n_statistics) {
+      [](std::size_t n_cells, std::vector<std::size_t> n_bins, std::vector<Kind> kinds, std::size_t n_statistics) {
         Cells cells;
         cells.n_cells = n_cells;
         cells.n_features = n_bins.size();
         cells.n_statistics = n_statistics;
         cells.n_bins = std::move(n_bins);
-        return fold_bytes(cells);
+        cells.kinds = std::move(kinds);
+        return bytes_of_folding(cells);
       },
-      "n_cells"_a, "n_bins"_a, "n_statistics"_a);
+      "n_cells"_a, "n_bins"_a, "kinds"_a, "n_statistics"_a);
   module.def(
       "fold_seconds",
       [](const Input<Code, 2>& codes, const std::vector<std::size_t>& n_bins, const Input<double, 2>& statistics,

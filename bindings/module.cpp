@@ -1,6 +1,7 @@
 #include <new>
 
 #include "bcart/memory.hpp"
+#include "bcart/test_numbers.hpp"
 #include "bindings.hpp"
 
 namespace bcart::bindings {
@@ -22,6 +23,18 @@ void translate_memory_errors() {
   nb::register_exception_translator(translate, type.release().ptr());
 }
 
+void translate_data_errors() {
+  nb::object type = nb::module_::import_("bcart.errors").attr("InvalidDataError");
+  const auto translate = [](const std::exception_ptr& error, void* raised) {
+    try {
+      std::rethrow_exception(error);
+    } catch (const TooManyTests& told) {
+      PyErr_SetString(static_cast<PyObject*>(raised), told.what());
+    }
+  };
+  nb::register_exception_translator(translate, type.release().ptr());
+}
+
 }  // namespace
 }  // namespace bcart::bindings
 
@@ -29,6 +42,7 @@ NB_MODULE(_core, module) {
   using namespace bcart::bindings;
   module.doc() = "The native engine of bcart. Not public: use the names in `bcart`.";
   bcart::bindings::translate_memory_errors();
+  bcart::bindings::translate_data_errors();
   nb::set_leak_warnings(false);  // a core does not print, not even at exit
   module.def("keep_released_memory", &bcart::keep_released_memory, nanobind::arg("is_kept"));
   bind_graph(module);

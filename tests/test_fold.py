@@ -10,7 +10,9 @@ import pytest
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
 
 import bcart
+from bcart import _core
 from bcart.datasets import load_haberman
+from bcart.listing import core_kinds
 
 Classifier, Regressor = bcart.BayesianTreeClassifier, bcart.BayesianTreeRegressor
 RNG = np.random.default_rng(0)
@@ -266,7 +268,7 @@ def test_a_graph_whose_boxes_fit_is_not_folded_and_one_whose_boxes_do_not_is(max
     assert (too_little.max_depth, too_little.is_folded) == (max_depth, True)
 
 
-@pytest.mark.parametrize("max_memory", ["40kB", "200kB", "1MB", "4MB"])
+@pytest.mark.parametrize("max_memory", ["60kB", "200kB", "1MB", "4MB"])
 @pytest.mark.parametrize("table", [binary(80, 20), IRIS], ids=["binary", "Iris"])
 def test_within_a_budget_folding_reaches_no_less_depth_and_says_which(table, max_memory):
     with warnings.catch_warnings(record=True) as caught:
@@ -284,6 +286,16 @@ def test_within_a_budget_folding_reaches_no_less_depth_and_says_which(table, max
     assert f"exact for trees up to depth {cut.max_depth}." in str(caught[0].message)
     exact = bcart.build_graph(cells, bcart.Family(cut.max_depth), bcart.Limits("1GB"), folding="never")
     assert cut.log_score == pytest.approx(bcart.Posterior(exact, cut.leaf, cut.prior, cut.grid).log_score, rel=1e-9)
+
+
+@pytest.mark.parametrize(("kind", "n_cuts"), [("numeric", 199), ("optional", 397), ("nominal", 200)])
+def test_a_fold_counts_an_answer_of_each_cell_to_each_split(kind, n_cuts):
+    codes = np.random.default_rng(0).permuted(np.tile(np.arange(200), (20, 10)), axis=1).T
+    cells = bcart.Cells(codes, np.eye(2)[np.arange(2000) % 2], kinds=[kind] * 20)
+    n_splits = bcart.build_graph(cells, bcart.Family(max_depth=1)).n_splits
+    few, many = (_core.fold_bytes(n, cells.n_bins, core_kinds(cells.kinds), 2) for n in (1_000, 2_000))
+    assert n_splits == 20 * n_cuts
+    assert many - few > 1_000 * n_splits / 8
 
 
 @pytest.mark.parametrize("is_whole", [True, False])

@@ -9,11 +9,14 @@ import textwrap
 import threading
 import time
 import warnings
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 import bcart
+from bcart import _core
+from bcart.graph import crossed_limit
 
 
 def hidden_xor(n, seed=0):
@@ -92,7 +95,7 @@ def test_a_family_says_what_it_is():
 # Budgets
 
 
-@pytest.mark.parametrize("max_memory", [16_000, "100kB", "400kB", "1MB", "2.5MB", "5MB", "10MB", "20MB"])
+@pytest.mark.parametrize("max_memory", [32_000, "100kB", "400kB", "1MB", "2.5MB", "5MB", "10MB", "20MB"])
 def test_within_a_byte_budget_the_posterior_is_that_of_the_depth_it_names(max_memory):
     with pytest.warns(bcart.DepthLimitedWarning) as caught:
         limited = fit(max_memory=max_memory)
@@ -108,7 +111,7 @@ def test_more_memory_never_gives_less_depth():
     depths = []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", bcart.DepthLimitedWarning)
-        for kilobytes in (16, 40, 160, 640, 2_560, 10_240, 1_000_000):
+        for kilobytes in (32, 64, 160, 640, 2_560, 10_240, 1_000_000):
             depths.append(fit(max_memory=f"{kilobytes}kB").max_depth)
     assert depths[-1] is None
     assert depths[:-1] == sorted(depths[:-1])
@@ -126,6 +129,59 @@ def test_the_depth_within_a_byte_budget_is_the_same_for_any_number_of_threads(ma
 def test_no_memory_for_a_single_split_is_an_error_with_a_remedy():
     with pytest.raises(bcart.MemoryBudgetError, match=r"more than max_memory=100 bytes; lower max_bins, .* raise max"):
         fit(max_memory=100)
+
+
+def test_more_boxes_than_can_be_numbered_are_no_lack_of_memory():
+    crossed = crossed_limit(SimpleNamespace(core=SimpleNamespace(ending=_core.Ending.NUMBERS), limits=bcart.Limits()))
+    assert crossed.budget == "more boxes than can be numbered"
+    assert "machine" not in crossed.remedy
+
+
+def test_features_that_can_be_tested_in_more_ways_than_can_be_numbered_are_refused():
+    cells = bcart.Cells([[0] * 140_000, [255] * 140_000], np.eye(2))
+    with pytest.raises(bcart.InvalidDataError, match="lower max_bins, or use fewer features"):
+        bcart.build_graph(cells)
+
+
+# Tests that are far fewer than there might be
+
+
+@pytest.fixture(scope="module")
+def wide():
+    """All trees up to a depth, with listed tests and with all that are possible."""
+    rng = np.random.default_rng(0)
+    X = np.where(rng.random((250, 2)) < 0.1, np.nan, rng.random((250, 2)))
+    model = bcart.BayesianTreeClassifier(max_depth=2, max_bins=255, n_jobs=1).fit(X, np.nansum(X, axis=1) > 1)
+    listed = model.posterior_
+    folded = bcart.build_graph(listed.graph.cells, listed.graph.family, folding="always")
+    return X, listed, bcart.Posterior(folded, listed.leaf, listed.prior, listed.grid, listed.classes, n_jobs=1)
+
+
+def test_only_tests_that_splits_ask_are_listed(wide):
+    _, listed, folded = wide
+    asked = np.asarray(listed.graph.core.tests)
+    assert np.unique(asked).tolist() == list(range(len(listed.graph.tests.form)))
+    assert len(folded.graph.tests.form) > 65_536 > len(listed.graph.tests.form)
+
+
+def test_answers_are_the_same_whether_tests_are_listed_or_not(wide):
+    X, listed, folded = wide
+    rows = np.concatenate([X[:3], np.random.default_rng(1).random((3, 2))])
+    assert listed.map_tree() == folded.map_tree()
+    assert listed.sample(20, 0) == folded.sample(20, 0)
+    for predictor in ("ensemble", "map"):
+        np.testing.assert_allclose(listed.predict_proba(rows, predictor), folded.predict_proba(rows, predictor), 1e-9)
+    labels = listed.predict(rows)
+    np.testing.assert_allclose(listed.log_predictive(rows, labels), folded.log_predictive(rows, labels))
+    tree = folded.sample(1, 3)[0]
+    assert listed.log_probability(tree) == pytest.approx(folded.log_probability(tree))
+
+
+def test_a_pickle_knows_which_tests_are_listed(wide):
+    X, listed, _ = wide
+    again = pickle.loads(pickle.dumps(listed))
+    assert again.map_tree() == listed.map_tree()
+    assert (again.predict_proba(X) == listed.predict_proba(X)).all()
 
 
 def test_no_time_for_a_single_split_is_an_error_with_a_remedy():

@@ -1,7 +1,6 @@
 #include "bcart/batch.hpp"
 
 #include <algorithm>
-#include <new>
 
 namespace bcart {
 namespace {
@@ -52,7 +51,7 @@ std::size_t Batch::take(const FrontierBlock& block, std::size_t first_box) {
     n_batch += n_chunk;
   }
   max_children_ = 2 * n_batch;
-  if (max_children_ > kClaim) throw std::bad_alloc();
+  if (max_children_ > kClaim) throw NumbersExhausted();
   numbers_.resize(max_children_);
   return box;
 }

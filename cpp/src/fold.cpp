@@ -47,9 +47,14 @@ double sums_a_cell(const Cells& cells) {
 
 std::size_t fold_bytes(const Cells& cells) {
   const std::size_t n_bins = std::accumulate(cells.n_bins.begin(), cells.n_bins.end(), std::size_t{0});
-  const std::size_t held = sizeof(Fingerprint) + n_bins / 8 + (cells.n_statistics + 1) * sizeof(double);
+  const std::size_t values = (cells.n_statistics + 1) * sizeof(double);
   const std::size_t at_work = (2 * cells.n_features + 4) * sizeof(std::uint32_t) + sizeof(std::size_t);  // see Twigs
-  return cells.n_cells * (held + kBoxesAtOnce * at_work) + n_bins * (cells.n_statistics + 3) * 4 * sizeof(double);
+  return bytes_of_rules(count_cuts(cells.n_bins, cells.kinds), cells.n_cells) +
+         cells.n_cells * (values + kBoxesAtOnce * at_work) + n_bins * (cells.n_statistics + 3) * 4 * sizeof(double);
+}
+
+std::size_t bytes_of_folding(const Cells& cells) {
+  return fold_bytes(cells) + TestNumbers(cells.n_bins, cells.kinds).size() * kBytesPerTest;
 }
 
 double fold_seconds(const Cells& cells, double n_cells_in_boxes, double n_pairs) {
@@ -60,7 +65,7 @@ Fold::Fold(const Graph& graph, const Cells& cells, const Family& family, Workers
     : graph_(graph),
       cells_(cells),
       family_(family),
-      rules_(cells_, family_),
+      rules_(cells_, family_, workers),
       is_exact_(are_sums_exact(cells)),
       parents_(graph.n_boxes()) {
   values_.reserve(cells.n_cells * n_values());
@@ -69,6 +74,8 @@ Fold::Fold(const Graph& graph, const Cells& cells, const Family& family, Workers
     values_.push_back(cells.weights[cell]);
     values_.insert(values_.end(), statistics, statistics + cells.n_statistics);
   }
+  const auto is_divided = [](std::uint32_t n_cells) { return is_divided_by_answers(n_cells); };
+  if (std::any_of(graph.n_cells.begin(), graph.n_cells.end(), is_divided)) rules_.find_answers(workers);
   Steps steps(workers, 0);
   for (std::size_t box = 0; box < graph.n_boxes(); ++box) {
     steps.add(1 + graph.n_splits_of[box]);

@@ -1,5 +1,7 @@
 #include "bcart/graph.hpp"
 
+#include <atomic>
+#include <bit>
 #include <numeric>
 #include <type_traits>
 #include <utility>
@@ -36,6 +38,39 @@ std::size_t Graph::height(Workers& workers) const {
     }
   }
   return heights[0];
+}
+
+// One bit stands for each possible test, and the place of one that is asked is the count of bits before its own.
+void Graph::list_tests(std::size_t n_possible, Workers& workers) {
+  Array<std::uint64_t> is_asked((n_possible + 63) / 64);
+  const auto bit_of = [](std::uint32_t test) { return std::uint64_t{1} << test % 64; };
+  workers.run_ranges(0, n_splits(), kGrain, [&](std::size_t begin, std::size_t end, std::size_t) {
+    for (std::size_t split = begin; split < end; ++split) {
+      const std::atomic_ref word(is_asked[tests[split] / 64]);
+      const std::uint64_t bit = bit_of(tests[split]);
+      if ((word.load(std::memory_order_relaxed) & bit) == 0) word.fetch_or(bit, std::memory_order_relaxed);
+    }
+  });
+  Array<std::uint32_t> n_before(is_asked.size());
+  std::uint32_t n_asked = 0;
+  for (std::size_t word = 0; word < is_asked.size(); ++word) {
+    n_before[word] = n_asked;
+    n_asked += static_cast<std::uint32_t>(std::popcount(is_asked[word]));
+  }
+  asked = Array<std::uint32_t>(n_asked);
+  workers.run_ranges(0, n_splits(), kGrain, [&](std::size_t begin, std::size_t end, std::size_t) {
+    for (std::size_t split = begin; split < end; ++split) {
+      const std::uint32_t test = tests[split];
+      const int n_in_word = std::popcount(is_asked[test / 64] & (bit_of(test) - 1));
+      tests.set(split, n_before[test / 64] + static_cast<std::uint32_t>(n_in_word));
+    }
+  });
+  std::uint32_t* next = asked.data();
+  for (std::size_t word = 0; word < is_asked.size(); ++word) {
+    for (std::uint64_t left = is_asked[word]; left != 0; left &= left - 1) {
+      *next++ = static_cast<std::uint32_t>(64 * word) + static_cast<std::uint32_t>(std::countr_zero(left));
+    }
+  }
 }
 
 // The ids of the first box of each cell count, if the largest comes first.

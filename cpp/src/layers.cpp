@@ -13,10 +13,13 @@ double Layers::n_possible(std::size_t depth, int power) const {
   return n;
 }
 
-double Layers::n_cells(std::size_t depth) const {
-  double n = 0;
-  for (std::size_t box = layers_[depth].n_expanded; box < layers_[depth].n_boxes; ++box) n += graph_.n_cells[box];
-  return n;
+void Layers::tell(Graph& graph) const {
+  std::size_t n_cells = 0;
+  for (const Layer& layer : layers_) {
+    graph.n_boxes_to.push_back(layer.n_boxes);
+    graph.n_cells_to.push_back(n_cells += layer.n_cells);
+    graph.n_splits_to.push_back(layer.n_splits);
+  }
 }
 
 Layers::Sizes Layers::expected(std::size_t depth, std::size_t max_depth) const {

@@ -2,14 +2,11 @@
 
 #include <algorithm>
 #include <bit>
-#include <unordered_set>
 
 namespace bcart {
 namespace {
 
-constexpr std::size_t kMaxMaskCells = 64;
 constexpr std::size_t kMaxTinyBox = 7;
-constexpr std::size_t kMaxSmallBox = 20;  // beyond, 2^(cells-1) bipartitions bound nothing
 
 // Transposes an 8 x 8 matrix of bits, one row a byte (Warren, Hacker's Delight, 7-3).
 std::uint64_t transpose_bits(std::uint64_t x) {
@@ -46,116 +43,7 @@ T sum_over(std::uint64_t mask, std::size_t n_cells, const std::vector<T>& sums) 
   return total;
 }
 
-void set_bits(std::uint64_t* words, std::size_t begin, std::size_t end) {
-  while (begin < end) {
-    const std::size_t n = std::min(end, (begin / 64 + 1) * 64) - begin;
-    words[begin / 64] |= ~std::uint64_t{0} >> (64 - n) << begin % 64;
-    begin += n;
-  }
-}
-
 }  // namespace
-
-SplitRules::SplitRules(const Cells& cells, const Family& family)
-    : cells_(cells),
-      family_(family),
-      numbers_(cells.n_bins, cells.kinds),
-      fingerprints_(cell_fingerprints(cells.n_cells)) {
-  first_bin_.resize(cells.n_features);
-  first_cut_.resize(cells.n_features);
-  find_features();
-  for (const std::uint32_t f : features_) {
-    first_bin_[f] = n_bins_;
-    n_bins_ += cells.n_bins[f];
-    first_cut_[f] = n_cuts();
-    list_cuts(f);
-    cuts_per_cell_ += cells.kinds[f] == Kind::optional ? 2 : 1;
-  }
-  write_answers();
-  const double* lightest = std::min_element(cells.weights, cells.weights + cells.n_cells);
-  checks_leaf_weight_ = cells.n_cells > 0 && !is_enough(*lightest, family.min_samples_leaf);
-  checks_box_weight_ = cells.n_cells > 0 && !is_enough(2 * *lightest, family.min_samples_split);
-}
-
-// A feature of which every cut divides the cells as a cut of features before it does, such as a copy or the complement
-// of one, does so in every box: it is left out.
-void SplitRules::find_features() {
-  const auto hash = [](const Fingerprint& side) { return static_cast<std::size_t>(side.low); };
-  std::unordered_set<Fingerprint, decltype(hash)> seen;
-  for (std::uint32_t f = 0; f < cells_.n_features; ++f) {
-    bool is_new = false;
-    for (const Fingerprint& side : sides_of_cuts(f)) is_new |= side != Fingerprint{} && seen.insert(side).second;
-    if (is_new) features_.push_back(f);
-  }
-}
-
-// Of all cells, the side of each cut without the first one.
-std::vector<Fingerprint> SplitRules::sides_of_cuts(std::size_t feature) const {
-  std::vector<Fingerprint> bins(cells_.n_bins[feature]);
-  Fingerprint all;
-  for (Cell cell = 0; cell < cells_.n_cells; ++cell) {
-    bins[cells_.row(cell)[feature]] += fingerprints_[cell];
-    all += fingerprints_[cell];
-  }
-  const std::uint32_t first_code = cells_.n_cells > 0 ? cells_.row(0)[feature] : 0;
-  std::vector<Fingerprint> sides;
-  const auto add_cut = [&](std::uint32_t first, std::uint32_t last) {
-    Fingerprint left;
-    for (std::uint32_t code = first; code <= last; ++code) left += bins[code];
-    sides.push_back(first <= first_code && first_code <= last ? all - left : left);
-  };
-  const bool is_nominal = cells_.kinds[feature] == Kind::nominal;
-  for (std::uint32_t code = 0; code < bins.size(); ++code) {
-    add_cut(is_nominal ? code : 0, code);
-    if (cells_.kinds[feature] == Kind::optional && code > 0) add_cut(1, code);
-  }
-  return sides;
-}
-
-void SplitRules::list_cuts(std::size_t feature) {
-  const auto n_bins = static_cast<std::uint32_t>(cells_.n_bins[feature]);
-  switch (cells_.kinds[feature]) {
-    case Kind::numeric:
-      add_cuts(feature, Form::below, 0, 0, n_bins - 1);
-      break;
-    case Kind::nominal:
-      for (std::uint32_t code = 0; code < n_bins; ++code) add_cuts(feature, Form::equals, code, code, code + 1);
-      break;
-    case Kind::optional:
-      add_cuts(feature, Form::is_missing, 0, 0, 1);
-      add_cuts(feature, Form::missing_left, 0, 1, n_bins - 1);
-      add_cuts(feature, Form::missing_right, 1, 1, n_bins - 1);
-  }
-}
-
-// Cuts from `first` to each code from `begin` up to, but without, `end`.
-void SplitRules::add_cuts(std::size_t feature, Form form, std::uint32_t first, std::uint32_t begin, std::uint32_t end) {
-  const std::size_t block_end = n_cuts() + (begin < end ? end - begin : 0);
-  for (std::uint32_t last = begin; last < end; ++last) {
-    const bool has_gap = form != Form::equals && form != Form::is_missing;
-    const Test test{static_cast<std::uint32_t>(feature), form, last, has_gap ? last + 1 : last};
-    cuts_.push_back({test.feature, form, first, last, block_end, numbers_.number(test)});
-  }
-}
-
-// Cuts of one block hold for a code from some cut on, or for none of them.
-void SplitRules::write_answers() {
-  n_words_ = (n_cuts() + 63) / 64;
-  answers_.assign(cells_.n_cells * n_words_, 0);
-  for (Cell cell = 0; cell < cells_.n_cells; ++cell) {
-    for (std::size_t cut = 0; cut < n_cuts(); cut = cuts_[cut].block_end) {
-      const std::uint32_t code = cells_.row(cell)[cuts_[cut].feature];
-      if (code < cuts_[cut].first) continue;
-      const std::size_t begin = cut + (code > cuts_[cut].last ? code - cuts_[cut].last : 0);
-      set_bits(answers_.data() + cell * n_words_, begin, cuts_[cut].block_end);
-    }
-  }
-}
-
-std::size_t SplitRules::max_splits(std::size_t n_cells) const {
-  const std::size_t by_cuts = std::min(n_cuts(), n_cells * cuts_per_cell_);
-  return n_cells > kMaxSmallBox ? by_cuts : std::min(by_cuts, (std::size_t{1} << (n_cells - 1)) - 1);
-}
 
 SplitFinder::SplitFinder(const SplitRules& rules)
     : rules_(rules),
@@ -191,7 +79,7 @@ bool SplitFinder::is_allowed(std::uint64_t mask, std::size_t n_cells) const {
 
 // The answers of up to eight cells to eight cuts: bit i of byte k is that of cell i to the k-th of them.
 std::uint64_t SplitFinder::answers_of_eight(std::span<const Cell> cells, std::size_t byte) const {
-  const std::uint64_t* const answers = rules_.answers_.data() + byte / 8;
+  const std::uint64_t* const answers = answers_ + byte / 8;
   std::uint64_t block = 0;
   for (std::size_t i = 0; i < cells.size(); ++i) {
     block |= (answers[cells[i] * rules_.n_words_] >> byte % 8 * 8 & 0xff) << 8 * i;
@@ -247,6 +135,7 @@ std::size_t SplitFinder::list_cuts(std::uint64_t all, const std::uint64_t* masks
 
 void SplitFinder::find_by_masks(std::span<const Cell> box, Array<Split>& splits) {
   if (box.size() < 2 || !is_heavy_enough(box)) return;
+  if (answers_ == nullptr) answers_ = rules_.answers();
   box.size() <= kMaxTinyBox ? find_in(box, tiny_masks_.data(), splits) : find_in(box, masks_.data(), splits);
 }
 

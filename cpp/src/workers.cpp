@@ -5,9 +5,7 @@
 #include <stdexcept>
 #include <utility>
 
-#if defined(__x86_64__)
-#include <immintrin.h>
-#endif
+#include "bcart/relax.hpp"
 
 namespace bcart {
 namespace {
@@ -16,14 +14,6 @@ struct Cancelled : std::exception {};  // another thread has failed, and its err
 
 constexpr auto kPollInterval = std::chrono::milliseconds(50);
 constexpr int kSpins = 2000;  // some dozen microseconds: about the gap between two steps of a batch
-
-void relax() {
-#if defined(__x86_64__)
-  _mm_pause();
-#else
-  std::this_thread::yield();
-#endif
-}
 
 constexpr std::size_t kThreadBytes = std::size_t{1} << 27;  // of addresses: glibc reserves them for a thread's heap
 

@@ -1,5 +1,6 @@
 #include <set>
 
+#include "bcart/batch.hpp"
 #include "bcart/build.hpp"
 #include "check.hpp"
 #include "grammars.hpp"
@@ -204,6 +205,53 @@ TEST(a_byte_budget_leaves_the_graph_of_some_depth) {
     last_depth = depth;
   }
   CHECK(depths.size() >= 4);
+}
+
+TEST(boxes_that_cannot_be_numbered_leave_the_graph_of_some_depth) {
+  const Problem problem = large_problem();
+  const Cells cells = problem.cells();
+  std::set<std::size_t> depths;
+  for (std::size_t max_boxes = 1'000; max_boxes < 1'000'000; max_boxes *= 2) {
+    Monitor monitor;
+    Progress progress;
+    Workers workers(1, monitor);
+    const Graph limited = build_graph(cells, {}, {kNoLimit, Folding::never, max_boxes}, workers, progress);
+    if (limited.ending == Ending::complete) break;
+    CHECK(limited.ending == Ending::numbers);
+    CHECK(limited.n_boxes() <= max_boxes);
+    const std::size_t depth = limited.max_depth.value_or(0);
+    if (depth > 0 && depths.insert(depth).second) CHECK(is_same(limited, build(problem, {depth, 1, 2})));
+  }
+  CHECK(depths.size() >= 3);
+}
+
+TEST(what_a_worker_takes_at_the_widest_box_is_counted_however_little_it_is) {
+  std::mt19937_64 random(7);
+  for (const std::size_t n_bins : {2, 9, 200}) {
+    const Graph graph = build(random_problem(random, 300, {n_bins, n_bins}), {1, 1, 2});
+    CHECK(graph.n_bytes_of_rules > graph.n_splits_of[0] * Batch::kBytesPerSplit);
+    CHECK(graph.n_bytes_counted > graph.n_bytes_of_rules);
+  }
+}
+
+TEST(tests_that_are_listed_are_those_that_splits_ask_in_their_order) {
+  std::mt19937_64 random(8);
+  for (const std::size_t n_cells : {1, 2, 40}) {
+    const Problem problem = random_problem(random, n_cells, {200, 9, 255, 255},
+                                           {Kind::optional, Kind::nominal, Kind::numeric, Kind::optional});
+    const TestNumbers numbers(problem.n_bins, problem.kinds);
+    const Graph plain = build(problem, {2, 1, 2});
+    Graph listed = build(problem, {2, 1, 2});
+    Monitor monitor;
+    Workers workers(3, monitor);
+    listed.list_tests(numbers.size(), workers);
+    std::set<std::uint32_t> asked;
+    for (std::size_t split = 0; split < plain.n_splits(); ++split) {
+      asked.insert(plain.tests[split]);
+      CHECK_EQUAL(listed.asked[listed.tests[split]], plain.tests[split]);
+    }
+    CHECK(std::equal(asked.begin(), asked.end(), listed.asked.begin(), listed.asked.end()));
+  }
 }
 
 TEST(without_bytes_for_a_split_only_the_root_is_left) {

@@ -103,6 +103,21 @@ TEST(numbers_fit_into_two_bytes_where_there_are_few_and_into_four_where_there_ar
   }
 }
 
+TEST(more_tests_than_32_bits_can_number_are_refused) {
+  const auto is_refused = [](std::size_t n_features, std::size_t n_bins, Kind kind) {
+    try {
+      const TestNumbers numbers(std::vector(n_features, n_bins), std::vector(n_features, kind));
+      return false;
+    } catch (const TooManyTests&) {
+      return true;
+    }
+  };
+  CHECK(is_refused(140'000, 256, Kind::numeric));
+  CHECK(!is_refused(131'000, 256, Kind::numeric));  // times 32,640
+  CHECK(is_refused(50'000, 256, Kind::optional));
+  CHECK(!is_refused(140'000, 256, Kind::nominal));
+}
+
 }  // namespace bcart::check
 
 int main() { return bcart::check::run_all(); }

@@ -258,6 +258,32 @@ TEST(boxes_of_every_size_go_the_right_way_and_splits_are_appended) {
   }
 }
 
+TEST(answers_are_the_same_found_ahead_or_by_the_workers_that_first_need_them) {
+  std::mt19937_64 random(11);
+  const Problem problem = mixed_problem(random, 3'000, 6, 12);
+  const Cells cells = problem.cells();
+  Monitor monitor;
+  Workers workers(4, monitor);
+  const SplitRules ahead(cells, {}, workers);
+  ahead.find_answers(workers);
+  const SplitRules when_needed(cells, {}, workers);
+  std::vector<std::vector<Cell>> boxes;
+  for (int i = 0; i < 64; ++i) boxes.push_back(random_box(random, cells.n_cells, 64));
+  const auto find_all = [&](const SplitRules& rules) {
+    std::vector<Array<Split>> found(boxes.size());
+    workers.run(boxes.size(), [&](std::size_t i, std::size_t) { SplitFinder(rules).find(boxes[i], found[i]); });
+    return found;
+  };
+  const std::vector<Array<Split>> expected = find_all(ahead);
+  const std::vector<Array<Split>> found = find_all(when_needed);
+  for (std::size_t i = 0; i < boxes.size(); ++i) {
+    const std::vector<PlainSplit> plain = plain_splits(problem, {}, boxes[i]);
+    for (const Array<Split>* splits : {&expected[i], &found[i]}) {
+      check_same({splits->begin(), splits->end()}, plain, ahead, cell_fingerprints(cells.n_cells));
+    }
+  }
+}
+
 TEST(words_of_cells_are_distinct_and_the_first_do_not_depend_on_how_many_there_are) {
   const std::vector<Fingerprint> words = cell_fingerprints(100'000);
   std::set<std::uint64_t> low;

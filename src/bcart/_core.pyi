@@ -39,6 +39,8 @@ class Ending(enum.Enum):
 
     SYSTEM = 4
 
+    NUMBERS = 5
+
 class Folding(enum.Enum):
     AUTOMATIC = 0
 
@@ -119,6 +121,12 @@ class Graph:
     @property
     def right(self) -> Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', writable=False)]: ...
 
+    @property
+    def asked(self) -> Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', writable=False)]: ...
+
+    @property
+    def n_bytes_of_tests(self) -> int: ...
+
     def all_tests(self) -> tuple[Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', writable=False)], Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', writable=False)], Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', writable=False)], Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', writable=False)]]:
         """
         Of each number of a test: feature, form, and the codes below and above the gap.
@@ -126,15 +134,15 @@ class Graph:
 
 def build_graph(codes: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu', writable=False)], n_bins: Sequence[int], kinds: Sequence[Kind], statistics: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], max_depth: int | None, min_samples_leaf: float, min_samples_split: float, folding: Folding, max_bytes: int, seconds: float | None, n_workers: int, on_progress: object | None) -> Graph: ...
 
-def restore_graph(n_bins: Sequence[int], kinds: Sequence[Kind], first_split: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)], n_splits_of: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)], n_cells: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)], statistics: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], tests: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)], left: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)], right: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)], max_depth: int | None, is_folded: bool, ending: Ending) -> Graph: ...
+def restore_graph(n_bins: Sequence[int], kinds: Sequence[Kind], first_split: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)], n_splits_of: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)], n_cells: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)], statistics: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], tests: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)], left: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)], right: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)], asked: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)], max_depth: int | None, is_folded: bool, ending: Ending) -> Graph: ...
 
 class Fold:
-    def __init__(self, graph: Graph, codes: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu', writable=False)], statistics: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], min_samples_leaf: float, min_samples_split: float) -> None: ...
+    def __init__(self, graph: Graph, codes: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu', writable=False)], statistics: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], min_samples_leaf: float, min_samples_split: float, n_workers: int) -> None: ...
 
     @property
     def n_bytes(self) -> int: ...
 
-def fold_bytes(n_cells: int, n_bins: Sequence[int], n_statistics: int) -> int: ...
+def fold_bytes(n_cells: int, n_bins: Sequence[int], kinds: Sequence[Kind], n_statistics: int) -> int: ...
 
 def fold_seconds(codes: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu', writable=False)], n_bins: Sequence[int], statistics: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], n_cells_in_boxes: float, n_pairs: float) -> float: ...
 

@@ -16,7 +16,7 @@ from bcart.census import estimate_boxes, most_boxes
 from bcart.errors import InvalidDataError
 from bcart.grid import Binning, Grid
 from bcart.limits import DEFAULT_MAX_MEMORY, Limits, format_bytes
-from bcart.listing import FOLDED_LEVELS, Family
+from bcart.listing import FOLDED_LEVELS, Family, core_kinds
 from bcart.memory import within_memory
 from bcart.parse import as_column, as_weights, plain_labels, present_rows
 from bcart.probes import Layers, Probe, probe_all_and_fewer
@@ -241,7 +241,7 @@ class _Prices:
             cells.codes, list(cells.n_bins), cells.statistics, cells.weights, in_boxes, self.layers.n_pairs(depth)
         )
         seconds = listed.seconds + allowed / _SWEEPS_OF_A_FOLD / n_workers
-        of_fold = _core.fold_bytes(self.cells.n_cells, self.cells.n_bins, self.cells.statistics.shape[1])
+        of_fold = _core.fold_bytes(cells.n_cells, cells.n_bins, core_kinds(cells.kinds), cells.statistics.shape[1])
         return replace(unfolded, n_bytes=listed.n_bytes + 4 * self.layers.cells[depth] + of_fold, seconds=seconds)
 
 

@@ -109,7 +109,7 @@ class Graph:
             return None
         cells, family = self.cells, self.family
         sizes = family.min_samples_leaf, family.min_samples_split
-        return _core.Fold(self.core, cells.codes, cells.statistics, cells.weights, *sizes)
+        return _core.Fold(self.core, cells.codes, cells.statistics, cells.weights, *sizes, self.limits.n_workers)
 
     def is_in_fold(self, depth: int) -> bool:
         """Tell whether boxes at a depth may have splits that are not listed."""
@@ -142,7 +142,7 @@ class Graph:
 
     @cached_property
     def tests(self) -> Tests:
-        """The tests that splits may make, by their numbers."""
+        """The tests that splits may make, by their numbers; where there are very many, those that they do make."""
         return Tests(*map(np.asarray, self.core.all_tests()))
 
     def splits_of(self, box: int) -> range:
@@ -185,9 +185,10 @@ class Graph:
                 stacklevel=_stack_level(),
             )
             return _list_unpickled, (self.cells, self.family, self.limits, core.max_depth, core.is_folded)
-        arrays = (core.first_split, core.n_splits_of, core.n_cells, core.statistics, core.tests, core.left, core.right)
+        of_boxes = core.first_split, core.n_splits_of, core.n_cells, core.statistics
+        of_splits = core.tests, core.left, core.right, core.asked
         ending = core.max_depth, core.is_folded, core.ending.name
-        state = (core.n_bins, self.cells.kinds, *map(np.asarray, arrays), *ending)
+        state = (core.n_bins, self.cells.kinds, *map(np.asarray, of_boxes + of_splits), *ending)
         return _restore, (room, self.cells, self.family, self.limits, state)
 
     def __repr__(self) -> str:
@@ -221,12 +222,11 @@ class Room:
 
 @within_memory()
 def _restore(room: Room, cells: Cells, family: Family, limits: Limits, state: tuple[Any, ...]) -> Graph:
-    n_bins, kinds, first_split, n_splits_of, n_cells, statistics, tests, left, right, max_depth, is_folded, ending = (
-        state
-    )
+    n_bins, kinds, first_split, n_splits_of, n_cells, statistics, tests, left, right, asked = state[:10]
+    max_depth, is_folded, ending = state[10:]
     core = _core.restore_graph(
         n_bins, core_kinds(kinds), first_split, n_splits_of, n_cells, statistics, tests.astype(np.uint32), left, right,
-        max_depth, is_folded, getattr(_core.Ending, ending),
+        asked, max_depth, is_folded, getattr(_core.Ending, ending),
     )  # fmt: skip
     return Graph(cells, family, core, limits)
 
@@ -331,6 +331,7 @@ def crossed_limit(graph: Graph) -> Crossed | None:
         _core.Ending.MEMORY: Crossed(MemoryBudgetError, f"more than max_memory={memory}", "raise max_memory"),
         _core.Ending.TIME: Crossed(TimeBudgetError, f"longer than time_limit={seconds} s", "raise time_limit"),
         _core.Ending.SYSTEM: Crossed(MemoryBudgetError, "more memory than the system gives", "use a larger machine"),
+        _core.Ending.NUMBERS: Crossed(MemoryBudgetError, "more boxes than can be numbered", "use fewer rows"),
     }.get(graph.core.ending)
 
 

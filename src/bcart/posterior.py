@@ -126,7 +126,7 @@ class Posterior(Unchangeable):
 
     @property
     def thresholds(self) -> list[FloatArray]:
-        """Thresholds of all tests on each feature, in ascending order; of a nominal one, its labels by their places."""
+        """Thresholds of the tests on each feature, in ascending order; of a nominal one, its labels by their places."""
         return list(self._routing.cuts)
 
     # -- trees --------------------------------------------------------------------------------------------------------
@@ -361,6 +361,7 @@ class Posterior(Unchangeable):
         held = self.graph.n_bytes + sum(part.nbytes for part in self.__dict__.values() if isinstance(part, np.ndarray))
         held += self._depths.n_bytes if "_depths" in self.__dict__ else 0
         held += self.graph.fold.n_bytes if self.graph.fold is not None else 0
+        held += self.graph.core.n_bytes_of_tests
         return max(0, self.graph.limits.n_bytes - held)
 
     def _make_room(self, n_values: int) -> None:

@@ -64,6 +64,43 @@ def test_a_fit_holds_its_memory(watch, data):
     assert_held(report, 150, "end")
 
 
+# Cells, features, bins and budget. What tells cells apart takes a bit for each cell and cut.
+WIDE = [
+    (50_000, 100, 255, 50),
+    (300_000, 50, 255, 100),
+    (200_000, 10, 100, 100),
+    (60, 5000, 255, 200),
+    (60, 5000, 255, 400),
+]
+
+
+@pytest.mark.parametrize(("n_cells", "n_features", "n_bins", "max_memory"), WIDE)
+def test_what_is_prepared_for_many_cells_and_cuts_holds_its_memory(watch, n_cells, n_features, n_bins, max_memory):
+    report = watch(f"""
+        codes = np.random.default_rng(0).integers(0, {n_bins}, ({n_cells}, {n_features}), dtype=np.uint8)
+        cells = bcart.Cells.from_labels(codes, codes[:, 0] % 2, 2)
+        point("base")
+        tell(ended=outcome(lambda: bcart.build_graph(cells, limits=bcart.Limits({max_memory} * MB, n_jobs=2))))
+        point("end")
+    """)
+    assert report.told["ended"] in (None, "MemoryBudgetError")
+    assert_held(report, max_memory, "end")
+
+
+def test_tests_that_might_be_asked_hold_the_memory_of_a_model(watch):
+    """There are sixteen million of them, far more than splits."""
+    report = watch("""
+        X, y = numbers(300, 500)
+        point("base")
+        model = classifier(max_bins=255, max_depth=1, max_memory=150 * MB).fit(X, y)
+        point("fit")
+        model.predict_proba(X), model.posterior_.sample(10, 0)
+        point("answers")
+    """)
+    assert_held(report, 150, "fit")
+    assert_held(report, 150, "answers")
+
+
 @pytest.mark.parametrize("data", ["coins", "numbers", "many rows"])
 def test_a_fit_and_its_answers_hold_their_memory_where_addresses_are_limited(watch, data):
     report = watch(f"""

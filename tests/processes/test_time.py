@@ -49,6 +49,25 @@ def test_a_fit_takes_no_longer_than_its_time_limit(watch, data, time_limit, more
     assert told["next_fit_works"]
 
 
+@pytest.mark.parametrize(("n_cells", "n_features", "n_bins"), [(300_000, 50, 255), (1_000_000, 50, 10)])
+def test_a_build_from_many_cells_and_cuts_takes_no_longer_than_its_time_limit(watch, n_cells, n_features, n_bins):
+    told = watch(f"""
+        codes = np.random.default_rng(0).integers(0, {n_bins}, ({n_cells}, {n_features}), dtype=np.uint8)
+        cells = bcart.Cells.from_labels(codes, codes[:, 0] % 2, 2)
+        late = []
+        for _ in range({TRIES}):
+            start = time.perf_counter()
+            limits = bcart.Limits(4000 * MB, time_limit=0.1, n_jobs=2)
+            ended = outcome(lambda: bcart.build_graph(cells, limits=limits))
+            late.append(time.perf_counter() - start - 0.1)
+            if late[-1] < {LATE}:
+                break
+        tell(late=late, ended=ended)
+    """).told
+    assert told["ended"] == "TimeBudgetError"
+    assert min(told["late"]) < LATE
+
+
 SETUPS = {
     "coins": "X, y = coins(1000); model = classifier(max_depth=5, max_memory=500 * MB).fit(X, y)",
     "many cells": "X, y = coins(100_000); cells = classifier(max_depth=1).fit(X, y).posterior_.graph.cells",

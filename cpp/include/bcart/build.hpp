@@ -26,11 +26,12 @@ enum class Folding : int { automatic = 0, never = 1, always = 2 };
 struct BuildLimits {
   std::size_t max_bytes = std::numeric_limits<std::size_t>::max();
   Folding folding = Folding::automatic;
+  std::size_t max_boxes = kClaim - 2;  // that can be numbered
 };
 
-// When the byte budget or the workers' deadline would be crossed, the deepest complete layer stands: the graph then
-// holds every tree of the family up to `graph.max_depth`, which is 0 if not even the root could be expanded. Workers
-// whose tools would not be small beside the budget are ended.
+// When the byte budget, the workers' deadline or the numbers of boxes would be exceeded, the deepest complete layer
+// stands: the graph then holds every tree of the family up to `graph.max_depth`, which is 0 if not even the root could
+// be expanded. Workers whose tools would not be small beside the budget are ended.
 Graph build_graph(const Cells& cells, const Family& family, const BuildLimits& limits, Workers& workers,
                   Progress& progress);
 

@@ -7,6 +7,7 @@
 #include "bcart/cells.hpp"
 #include "bcart/graph.hpp"
 #include "bcart/splits.hpp"
+#include "bcart/workers.hpp"
 
 namespace bcart {
 
@@ -15,6 +16,9 @@ inline constexpr std::size_t kBoxesAtOnce = 2;
 
 // What the fold of a graph with these cells takes, and adding it up, but for four bytes a box.
 std::size_t fold_bytes(const Cells& cells);
+
+// The same with the tables of all tests, any of which the fold may ask.
+std::size_t bytes_of_folding(const Cells& cells);
 
 // Seconds that one worker takes on a slow machine for two sweeps over the fold, below boxes that together have so many
 // cells and pairs of splits.

@@ -43,11 +43,14 @@ class TestArray {
   Array<std::uint32_t> wide_;
 };
 
+// What is known of each test that may be asked, for rows and trees (see Routing in Python).
+inline constexpr std::size_t kBytesPerTest = 38;
+
 inline constexpr std::size_t kFoldedLevels = 2;
 inline constexpr BoxId kNoBox = ~BoxId{0};  // of a box in the fold, which has no number
 
 // Why the build stopped adding layers.
-enum class Ending : int { complete = 0, max_depth = 1, memory = 2, time = 3, system = 4 };
+enum class Ending : int { complete = 0, max_depth = 1, memory = 2, time = 3, system = 4, numbers = 5 };
 
 // Boxes are sorted by cell count, the largest first: box 0 is the root, and parents come before children. The splits of
 // a box are consecutive.
@@ -59,9 +62,10 @@ struct Graph {
   Array<std::uint32_t> n_splits_of;
   Array<std::uint32_t> n_cells;
   Array<double> statistics;  // n_boxes x n_statistics
-  TestArray tests;
+  TestArray tests;           // of each split, as the next two
   Array<BoxId> left;
   Array<BoxId> right;
+  Array<std::uint32_t> asked;            // numbers of tests, if `tests` holds places among them
   std::optional<std::size_t> max_depth;  // none: every tree of the family is here
   std::size_t n_folded = 0;              // so many of the last levels of splits are not listed, see Fold
   Ending ending = Ending::complete;
@@ -82,6 +86,8 @@ struct Graph {
   std::size_t n_boxes() const { return n_cells.size(); }
   std::size_t n_splits() const { return left.size(); }
   std::size_t n_bytes() const;
+  // That have a number here.
+  std::size_t n_tests() const { return asked.size() > 0 ? asked.size() : TestNumbers(n_bins, kinds).size(); }
   std::size_t last_split(std::size_t box) const { return first_split[box] + n_splits_of[box]; }
   // Where boxes have no listed split any more.
   std::optional<std::size_t> last_depth() const { return n_folded > 0 ? *max_depth - n_folded : max_depth; }
@@ -110,6 +116,9 @@ struct Graph {
       end = begin;
     }
   }
+
+  // Numbers the tests anew, of which far more are possible than splits ask: of these and in their order.
+  void list_tests(std::size_t n_possible, Workers& workers);
 
   void shrink_to_fit();
 

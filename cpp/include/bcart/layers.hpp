@@ -14,6 +14,7 @@ struct Layer {
   std::size_t n_boxes;
   std::size_t n_splits;
   std::size_t n_expanded;  // boxes of the layers above
+  std::size_t n_cells;     // of all its boxes together
 
   std::size_t size() const { return n_boxes - n_expanded; }
 };
@@ -25,15 +26,17 @@ class Layers {
   Layers& operator=(const Layers&) = delete;
 
   // The boxes that are not expanded are the next layer.
-  void add(std::size_t n_expanded) { layers_.push_back({graph_.n_boxes(), graph_.n_splits(), n_expanded}); }
+  void add(std::size_t n_expanded, std::size_t n_cells) {
+    layers_.push_back({graph_.n_boxes(), graph_.n_splits(), n_expanded, n_cells});
+  }
 
   const Layer& operator[](std::size_t depth) const { return layers_[depth]; }
-  auto begin() const { return layers_.begin(); }
-  auto end() const { return layers_.end(); }
+
+  // Tells the graph what is there of trees up to each depth.
+  void tell(Graph& graph) const;
 
   // How many splits there may be in the boxes of a layer; or pairs of splits, one made after the other.
   double n_possible(std::size_t depth, int power) const;
-  double n_cells(std::size_t depth) const;  // of all boxes of a layer together
 
   struct Sizes {
     double n_boxes;

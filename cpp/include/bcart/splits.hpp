@@ -10,6 +10,7 @@
 #include "bcart/array.hpp"
 #include "bcart/cells.hpp"
 #include "bcart/fingerprint.hpp"
+#include "bcart/split_rules.hpp"
 #include "bcart/test_numbers.hpp"
 
 namespace bcart {
@@ -49,54 +50,6 @@ class SeenSides {
 
   std::vector<Key> slots_;
   std::vector<std::size_t> used_;
-};
-
-// All that is prepared once for a set of cells and read by every thread.
-class SplitRules {
- public:
-  SplitRules(const Cells& cells, const Family& family);
-
-  std::size_t max_splits(std::size_t n_cells) const;
-  const Fingerprint& fingerprint(Cell cell) const { return fingerprints_[cell]; }
-  const TestNumbers& numbers() const { return numbers_; }
-  std::size_t n_bytes() const {
-    return answers_.size() * sizeof(std::uint64_t) + fingerprints_.size() * sizeof(Fingerprint);
-  }
-
- private:
-  friend class SplitFinder;
-
-  // Asks whether the code of a feature lies between two bounds, both included.
-  struct Cut {
-    std::uint32_t feature;
-    Form form;
-    std::uint32_t first;
-    std::uint32_t last;
-    std::size_t block_end;  // of the cuts of this form
-    std::uint32_t number;   // of the test, if the next code occurs and, for a form that sends them, a missing value
-  };
-
-  void find_features();
-  std::vector<Fingerprint> sides_of_cuts(std::size_t feature) const;
-  void add_cuts(std::size_t feature, Form form, std::uint32_t first, std::uint32_t begin, std::uint32_t end);
-  void list_cuts(std::size_t feature);
-  void write_answers();
-  std::size_t n_cuts() const { return cuts_.size(); }
-
-  const Cells& cells_;
-  Family family_;
-  TestNumbers numbers_;
-  std::vector<Fingerprint> fingerprints_;
-  std::vector<std::uint32_t> features_;  // that divide the cells as none before them does
-  std::vector<Cut> cuts_;                // in the order of the representatives
-  std::vector<std::size_t> first_cut_;   // of each of these features, as the next
-  std::vector<std::size_t> first_bin_;
-  std::size_t n_bins_ = 0;              // of all of them
-  std::size_t cuts_per_cell_ = 0;       // bounds the ways to divide a box, for each of its cells
-  std::size_t n_words_ = 0;             // 64-bit words of cut answers per cell
-  std::vector<std::uint64_t> answers_;  // bit k of a cell's words: its answer to cut k
-  bool checks_leaf_weight_ = false;
-  bool checks_box_weight_ = false;  // of boxes of two cells and more
 };
 
 // Lists the splits of one box after another; one finder a thread.
@@ -139,6 +92,7 @@ class SplitFinder {
               Array<Split>& splits);
 
   const SplitRules& rules_;
+  const std::uint64_t* answers_ = nullptr;  // of all cells, from the first box on that is divided by them
   SeenSides<Fingerprint> seen_;
   SeenSides<std::uint64_t> seen_masks_;
   Fingerprint total_;

@@ -5,9 +5,11 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 
 #include "bcart/array.hpp"
 #include "bcart/fingerprint.hpp"
+#include "bcart/relax.hpp"
 
 namespace bcart {
 
@@ -15,6 +17,10 @@ using BoxId = std::uint32_t;
 
 // Stands in the place of an id while a box has none; the other bits say where the box was first seen.
 inline constexpr BoxId kClaim = BoxId{1} << 31;
+
+struct NumbersExhausted : std::exception {
+  const char* what() const noexcept override { return "there are more boxes than can be numbered"; }
+};
 
 // What is kept of a fingerprint, 96 bits. Fingerprints are uniform, so they are their own hash: `low` says where.
 struct TableKey {
@@ -39,7 +45,7 @@ class TableSlot {
   // For a slot of the same `high`. Of several claims the lowest stays.
   bool try_to_join(const TableKey& key, BoxId claim) {
     std::uint64_t found = rest();
-    while (found == 0) found = rest();  // another worker has the slot, and is about to write
+    for (; found == 0; found = rest()) relax();  // another worker has the slot, and is about to write
     if (found >> 32 != key.low) return false;
     while ((found & kClaim) != 0 && static_cast<BoxId>(found) > claim &&
            !std::atomic_ref(rest_).compare_exchange_weak(found, rest_of(key, claim), kRelaxed)) {

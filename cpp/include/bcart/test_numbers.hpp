@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <span>
 #include <utility>
 #include <vector>
@@ -54,12 +55,19 @@ inline void select_cells(std::span<const Cell> box, std::uint64_t mask, Cell* se
 }
 inline std::uint64_t all_cells(std::size_t n_cells) { return ~std::uint64_t{0} >> (64 - n_cells); }
 
+struct TooManyTests : std::exception {
+  const char* what() const noexcept override {
+    return "the features can be tested in more ways than 32 bits can number; lower max_bins, or use fewer features";
+  }
+};
+
 // A one-to-one map between tests and 0, 1, ..., size() - 1, so that most problems need two bytes for a test.
 class TestNumbers {
  public:
   TestNumbers(std::vector<std::size_t> n_bins, std::vector<Kind> kinds)
       : n_bins_(std::move(n_bins)), kinds_(std::move(kinds)), offsets_(n_bins_.size() + 1, 0) {
     for (std::size_t f = 0; f < n_bins_.size(); ++f) offsets_[f + 1] = offsets_[f] + n_tests(f);
+    if (size() > std::size_t{1} << 32) throw TooManyTests();
   }
 
   std::size_t size() const { return offsets_.back(); }
