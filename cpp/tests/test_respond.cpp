@@ -227,7 +227,9 @@ TEST(the_way_through_few_boxes_of_many_splits_asks_whether_to_go_on) {
   Monitor monitor;
   Workers late(1, monitor, Clock::now() - std::chrono::seconds(1));
   Steps steps(late, 0);
-  Pass<1> pass(engine.sums(), middle.all(), nullptr, 0);
+  const Grammar grammar = engine.sums();
+  const Queries queries = middle.all();
+  Pass<1> pass(grammar, queries, nullptr, 0);
   const auto nothing = [](std::size_t, const double*) {};
   const Visit root[] = {{0, 0, 1.0}};
   CHECK_THROWS(pass.run(root, steps, nothing, nothing), DeadlinePassed);
