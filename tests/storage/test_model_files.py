@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 import bcart
 from bcart import FormatError, InvalidModelError, load_model, save_model
+from bcart.graph import list_graph
 from bcart.storage import container
 
 X = np.random.default_rng(0).integers(0, 5, (60, 3)).astype(float)
@@ -120,7 +121,7 @@ def test_limits_that_do_not_reach_the_depth_of_a_model_are_an_error_that_says_wh
 
 def out_of_time(cells, family, limits, *_):
     """The graph of a build that time has ended at depth 2."""
-    graph = bcart.build_graph(cells, replace(family, max_depth=2))
+    graph = list_graph(cells, replace(family, max_depth=2), limits)
     restore, (*parts, _, state) = graph.__reduce__()
     return restore(*parts, limits, (*state[:-1], "TIME"))
 
