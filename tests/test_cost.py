@@ -181,6 +181,12 @@ def test_the_layers_that_estimates_are_held_against_are_those_of_limited_trees()
     assert truth("Haberman in 20 bins").n_boxes == 180_444
 
 
+def test_of_a_last_layer_below_large_boxes_only_a_share_of_the_cells_is_passed():
+    large, small = (Layers([1.0, 4.0], [n, 2 * n], [2.0], 2, True, 2, 0) for n in (100.0, 50.0))
+    assert large.n_cells_passed(1, share_of_last=0.1) == 2 * 100 + 0.1 * 200
+    assert small.n_cells_passed(1, share_of_last=0.1) == 2 * 50 + 100
+
+
 # Bytes
 
 

@@ -218,11 +218,16 @@ class _Prices:
         statistics = 8 * int(self.cells.statistics.shape[1])
         return 16 + statistics + _BYTES_BESIDES + 5 * statistics // 4
 
+    @property
+    def features_a_cut(self) -> float:
+        """Statistics of a last layer are told by features, not by cuts of them."""
+        return len(self.cells.n_bins) / max(1, sum(n - 1 for n in self.cells.n_bins))
+
     def listed(self, depth: int) -> Cost:
         layers = self.layers
         boxes, splits = layers.n_boxes(depth), layers.n_splits(depth)
         held = max((self.held_after(level, depth) for level in range(depth)), default=float(self.bytes_a_box))
-        seconds = self.rate.a_split * splits + self.rate.a_cell * layers.n_cells_passed(depth)
+        seconds = self.rate.a_split * splits + self.rate.a_cell * layers.n_cells_passed(depth, self.features_a_cut)
         return Cost(depth, boxes, splits, layers.bytes_of_rules + held, seconds, layers.is_known(depth))
 
     def held_after(self, level: int, depth: int) -> float:

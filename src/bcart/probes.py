@@ -18,6 +18,7 @@ _FEWEST_CELLS = 8
 _NO_GROWTH = 0.004  # of the logarithm to base 2 of the number of boxes: there are no deeper trees worth speaking of
 _MOST_LEVELS = 64
 _MOST_PACE = 4.0
+_CELLS_OF_LARGE_BOXES = 64  # as in the core
 _FARTHEST = 8  # level from what is known for which it counts
 
 
@@ -151,9 +152,14 @@ class Layers:
         """Listed."""
         return _whole(sum(self.splits[:depth]), self.is_known(depth))
 
-    def n_cells_passed(self, depth: int) -> float:
-        """Cells of new boxes, and of those whose splits are listed."""
-        return sum(self.cells[: depth + 1]) + sum(self.cells[:depth])
+    def n_cells_passed(self, depth: int, share_of_last: float = 1.0) -> float:
+        """Cells of new boxes, and of those whose splits are listed; of the last layer a share, if its boxes are large.
+
+        Such boxes are not written: their statistics are told by their parents.
+        """
+        passed = 2 * sum(self.cells[:depth])
+        is_large = depth > 0 and self.cells[depth - 1] > _CELLS_OF_LARGE_BOXES * self.boxes[depth - 1]
+        return passed + self.cells[depth] * (share_of_last if is_large else 1.0)
 
     def n_pairs(self, depth: int) -> float:
         """Pairs of splits, one made after the other, from the boxes of a layer on."""
