@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <tuple>
 
+#include "bcart/byte_counts.hpp"
 #include "bcart/fold.hpp"
 #include "bcart/memory.hpp"
 #include "bindings.hpp"
@@ -47,6 +48,13 @@ void make_fold(Fold* self, const Graph& graph, const Input<Code, 2>& codes, cons
   const Cells cells = as_cells(codes, graph.n_bins, graph.kinds, statistics, weights);
   const Family family{graph.max_depth, min_samples_leaf, min_samples_split};
   at_work(n_workers, [&](Workers& workers) { new (self) Fold(graph, cells, family, workers); });
+}
+
+void count_bytes(ByteCounts* self, std::size_t n_cells, std::vector<std::size_t> n_bins, std::vector<Kind> kinds,
+                 std::size_t n_statistics) {
+  const std::size_t n_features = n_bins.size();
+  new (self)
+      ByteCounts({n_cells, n_features, n_statistics, nullptr, nullptr, nullptr, std::move(n_bins), std::move(kinds)});
 }
 
 template <class T>
@@ -157,7 +165,6 @@ void bind_graph(nb::module_& module) {
       .def_prop_ro("n_cells_found", [](const Graph& graph) { return graph.n_cells_found; })
       .def_prop_ro("n_splits_found", [](const Graph& graph) { return graph.n_splits_found; })
       .def_prop_ro("n_bytes_counted", [](const Graph& graph) { return graph.n_bytes_counted; })
-      .def_prop_ro("n_bytes_of_rules", [](const Graph& graph) { return graph.n_bytes_of_rules; })
       .def_prop_ro("ending", [](const Graph& graph) { return graph.ending; })
       .def_prop_ro(
           "first_split", [](const Graph& g) { return view(g.first_split.data(), g.n_boxes()); }, internal)
@@ -188,18 +195,13 @@ void bind_graph(nb::module_& module) {
            "weights"_a.noconvert(), "min_samples_leaf"_a, "min_samples_split"_a, "n_workers"_a, nb::keep_alive<1, 2>(),
            nb::keep_alive<1, 3>(), nb::keep_alive<1, 4>(), nb::keep_alive<1, 5>())
       .def_prop_ro("n_bytes", [](const Fold& fold) { return fold_bytes(fold.cells()); });
-  module.def(
-      "fold_bytes",
-      [](std::size_t n_cells, std::vector<std::size_t> n_bins, std::vector<Kind> kinds, std::size_t n_statistics) {
-        Cells cells;
-        cells.n_cells = n_cells;
-        cells.n_features = n_bins.size();
-        cells.n_statistics = n_statistics;
-        cells.n_bins = std::move(n_bins);
-        cells.kinds = std::move(kinds);
-        return bytes_of_folding(cells);
-      },
-      "n_cells"_a, "n_bins"_a, "kinds"_a, "n_statistics"_a);
+
+  nb::class_<ByteCounts>(module, "ByteCounts")
+      .def("__init__", &count_bytes, "n_cells"_a, "n_bins"_a, "kinds"_a, "n_statistics"_a)
+      .def_prop_ro("before_first_box", &ByteCounts::before_first_box)
+      .def_ro("a_box", &ByteCounts::a_box)
+      .def_ro("a_split", &ByteCounts::a_split)
+      .def_ro("fold", &ByteCounts::fold);
   module.def(
       "fold_seconds",
       [](const Input<Code, 2>& codes, const std::vector<std::size_t>& n_bins, const Input<double, 2>& statistics,

@@ -3,7 +3,6 @@
 import math
 import re
 import warnings
-from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -113,7 +112,7 @@ def test_where_boxes_are_rare_or_cells_too_many_random_ranges_tell_nothing(n):
 
 
 def test_many_layers_that_are_expected_to_hold_few_boxes_or_very_many():
-    probe = Probe(4, [1, 2], [4, 4], [1], False, 4, 6, 3, 0.5, 1, 10, 0.1)
+    probe = Probe(4, [1, 2], [4, 4], [1], False, 4, 6, 3, 0.5, 0.1)
     for expected in (1.0, 1e3, 1e300):
         layers = Layers.told_by([probe], None, math.inf, expected)
         assert 3 <= layers.n_boxes(layers.n_levels) < math.inf
@@ -182,7 +181,7 @@ def test_the_layers_that_estimates_are_held_against_are_those_of_limited_trees()
 
 
 def test_of_a_last_layer_below_large_boxes_only_a_share_of_the_cells_is_passed():
-    large, small = (Layers([1.0, 4.0], [n, 2 * n], [2.0], 2, True, 2, 0) for n in (100.0, 50.0))
+    large, small = (Layers([1.0, 4.0], [n, 2 * n], [2.0], 2, True) for n in (100.0, 50.0))
     assert large.n_cells_passed(1, share_of_last=0.1) == 2 * 100 + 0.1 * 200
     assert small.n_cells_passed(1, share_of_last=0.1) == 2 * 50 + 100
 
@@ -264,75 +263,6 @@ def test_folded_graphs_hold_the_same_trees_in_fewer_bytes():
     for folded, listed in zip(cost.folded, cost.by_depth[1:], strict=True):
         assert (folded.n_boxes, folded.n_splits) == (listed.n_boxes, listed.n_splits)
         assert folded.n_bytes < listed.n_bytes
-
-
-# Targets
-
-
-@pytest.mark.parametrize("n_classes", [2, 3, 7])
-def test_each_class_takes_eight_bytes_a_box_and_ten_for_a_copy(n_classes):
-    X = XOR[0]
-    two, more = (bcart.estimate_cost(X, np.arange(100) % n, max_depth=2).all_trees for n in (2, n_classes))
-    assert more.n_bytes - two.n_bytes == 18 * (n_classes - 2) * two.n_boxes
-
-
-def test_a_number_takes_three_statistics_as_its_leaves_do():
-    X = XOR[0]
-    y = np.linspace(0.0, 1.0, 100) ** 2
-    cells = bcart.BayesianTreeRegressor(max_depth=1).fit(X, y).posterior_.graph.cells
-    number, three = (bcart.estimate_cost(X, target, max_depth=2).all_trees for target in (y, np.arange(100) % 3))
-    assert cells.statistics.shape[1] == 3
-    assert number.n_bytes == three.n_bytes
-
-
-def test_text_is_as_good_as_numbers_for_classes():
-    X, y = XOR
-    named = bcart.estimate_cost(X, np.where(y, "odd", "even"), max_depth=3).all_trees
-    assert named.n_bytes == bcart.estimate_cost(X, y, max_depth=3).all_trees.n_bytes
-
-
-def test_numbers_are_numbers_also_as_objects():
-    X, y = XOR[0][:, :3], np.arange(len(XOR[0])) + 0.5
-    same = [bcart.estimate_cost(X, targets).all_trees for targets in (y, y.astype(object), y.tolist())]
-    assert len({(cost.n_boxes, cost.n_bytes) for cost in same}) == 1
-
-
-def test_as_many_targets_as_rows():
-    with pytest.raises(bcart.InvalidDataError, match="one target for each of 100 rows"):
-        bcart.estimate_cost(XOR[0], XOR[1][:50])
-
-
-@pytest.mark.parametrize("y", [None, 1, XOR[0], [[1], [1, 2]]], ids=["none", "a number", "a table", "ragged"])
-def test_targets_that_are_not_a_column_are_invalid_data(y):
-    with pytest.raises(bcart.InvalidDataError):
-        bcart.estimate_cost(XOR[0], y)
-
-
-def test_targets_that_cannot_be_told_apart_are_invalid_data():
-    with pytest.raises(bcart.InvalidDataError, match="labels or numbers"):
-        bcart.estimate_cost([[0.0], [1.0]], np.array([[1], None], dtype=object))
-
-
-def test_rows_of_weight_zero_cost_nothing():
-    X, y = XOR
-    weights = np.repeat([0.0, 1.0], 50)
-    absent = bcart.estimate_cost(X, y, sample_weight=weights, min_samples_leaf=0.5)
-    left_out = bcart.estimate_cost(X[50:], y[50:])
-    assert (absent.all_trees.n_boxes, absent.all_trees.n_splits) == (
-        left_out.all_trees.n_boxes,
-        left_out.all_trees.n_splits,
-    )
-
-
-def test_rows_of_weight_zero_may_have_labels_gaps_and_classes_of_their_own():
-    X, y = [["a", 1.0], ["b", 2.0], ["a", 3.0]], [0, 1, 1]
-    absent = [["never", 1.0], ["a", None]]
-    rows, weights = np.array([*X, *absent], dtype=object), [1, 1, 1, 0, 0]
-    cost = bcart.estimate_cost(rows, [*y, 2, 3], sample_weight=weights, categorical_features=[0])
-    left_out = bcart.estimate_cost(rows[:3], y, categorical_features=[0])
-    assert [replace(part, seconds=0.0) for part in cost.by_depth] == [
-        replace(part, seconds=0.0) for part in left_out.by_depth
-    ]
 
 
 # The table of depths

@@ -293,7 +293,7 @@ def test_a_fold_counts_an_answer_of_each_cell_to_each_split(kind, n_cuts):
     codes = np.random.default_rng(0).permuted(np.tile(np.arange(200), (20, 10)), axis=1).T
     cells = bcart.Cells(codes, np.eye(2)[np.arange(2000) % 2], kinds=[kind] * 20)
     n_splits = bcart.build_graph(cells, bcart.Family(max_depth=1)).n_splits
-    few, many = (_core.fold_bytes(n, cells.n_bins, core_kinds(cells.kinds), 2) for n in (1_000, 2_000))
+    few, many = (_core.ByteCounts(n, cells.n_bins, core_kinds(cells.kinds), 2).fold for n in (1_000, 2_000))
     assert n_splits == 20 * n_cuts
     assert many - few > 1_000 * n_splits / 8
 

@@ -245,9 +245,11 @@ def test_numbers_that_would_have_to_be_changed_make_no_tree(name, wrong):
         {"categories": None},
         {"categories": (5, None)},
         {"categories": ("ab", None)},
+        {"leaf": 5},
+        {"leaf": bcart.DirichletLeaf},
     ],
 )
-def test_names_and_labels_that_are_none_make_no_tree(wrong):
+def test_names_labels_and_leaves_that_are_none_make_no_tree(wrong):
     with pytest.raises(InvalidModelError):
         make(**wrong)
 

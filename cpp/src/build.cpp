@@ -43,7 +43,7 @@ Ending ending_of(const Work& work) {
 }
 
 // The root, whose splits are not listed.
-Graph graph_of_root(const Cells& cells, const ByteCounts& bytes) {
+Graph graph_of_root(const Cells& cells) {
   Graph graph;
   graph.n_bins = cells.n_bins;
   graph.kinds = cells.kinds;
@@ -58,7 +58,6 @@ Graph graph_of_root(const Cells& cells, const ByteCounts& bytes) {
     graph.statistics[i % cells.n_statistics] += cells.statistics[i];
   }
   graph.n_cells_found = cells.n_cells;
-  graph.n_bytes_of_rules = bytes.before_first_box();
   return graph;
 }
 
@@ -360,7 +359,7 @@ Graph build_graph(const Cells& cells, const Family& family, const BuildLimits& l
                   Progress& progress) {
   const ByteCounts bytes(cells);
   workers.keep(bytes.n_affordable_workers(limits.max_bytes));
-  Graph root = graph_of_root(cells, bytes);
+  Graph root = graph_of_root(cells);
   std::optional<SplitRules> rules;
   root.ending = ending_of([&] {
     if (cells.n_cells > 1 && bytes.rules > limits.max_bytes) throw BytesExceeded();

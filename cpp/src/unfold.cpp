@@ -14,7 +14,9 @@ namespace bcart {
 namespace {
 
 constexpr std::size_t kManySplits = 128;
-constexpr std::size_t kBytesABox = 160;                      // while it is listed, but for its statistics
+constexpr std::size_t kBytesABoxAtWork = 160;                // but for its statistics, while it is listed
+constexpr std::size_t kBytesABox = 80;                       // the same when all have their values and places
+constexpr std::size_t kBytesASplit = 12;                     // two children and a test
 constexpr std::size_t kBytesAThread = std::size_t{1} << 20;  // for its stack and what its heap keeps
 constexpr std::size_t kShareToOpen = 4;  // of the bytes, one part is for opening boxes: what is kept saves time
 constexpr std::size_t kMostKept = std::size_t{1} << 26;  // bytes, in all threads together
@@ -25,8 +27,9 @@ std::size_t most_unfolded_bytes(const Fold& fold) {
   const std::size_t n_splits = fold.rules().max_splits(fold.cells().n_cells);
   const bool has_many = n_splits > kManySplits;
   const std::size_t n_listed = n_splits + (has_many ? 0 : 2 * n_splits * n_splits);
-  const std::size_t n_bytes = kBytesAThread + fold_bytes(fold.cells()) + n_splits * Batch::kBytesPerSplit +
-                              n_listed * (12 + 2 * (kBytesABox + fold.cells().n_statistics * sizeof(double)));
+  const std::size_t n_bytes =
+      kBytesAThread + fold_bytes(fold.cells()) + n_splits * Batch::kBytesPerSplit +
+      n_listed * (kBytesASplit + 2 * (kBytesABoxAtWork + fold.cells().n_statistics * sizeof(double)));
   return has_many ? 2 * n_bytes : n_bytes;
 }
 
@@ -119,7 +122,7 @@ UnfoldingRoom::UnfoldingRoom(const Grammar& whole, std::size_t max_bytes, std::s
 std::size_t Unfolded::n_bytes() const {
   const std::size_t a_cell = cells_.view.n_features + (cells_.view.n_statistics + 4) * sizeof(double);
   return sizeof(*this) + cells_.weights.size() * a_cell + (fold_ ? fold_bytes(fold_->cells()) : 0) +
-         graph_.n_boxes() * (80 + graph_.n_statistics * sizeof(double)) + graph_.n_splits() * 12;
+         graph_.n_boxes() * (kBytesABox + graph_.n_statistics * sizeof(double)) + graph_.n_splits() * kBytesASplit;
 }
 
 template Unfolded::Unfolded(const Grammar&, std::size_t, LogSum, Steps&);

@@ -26,7 +26,6 @@ _PROBE_BYTES = 32_000_000
 _LEAST_PROBE_BYTES = 1_000_000
 _MOST_CLASSES = 100
 _BEYOND_THE_CACHE = 1.4  # a large graph takes so many times as long as the probes tell: it waits for memory
-_BYTES_BESIDES = 52  # of each box, and a copy of its statistics with what comes with it, as in the core
 _SWEEPS_OF_A_FOLD = 3  # that the core allows for: two on a slow machine
 
 
@@ -179,7 +178,9 @@ def predict_cost(cells: Cells, family: Family, limits: Limits, n_runs: int = 2) 
     has_all_boxes = family.min_samples_leaf <= lightest and family.min_samples_split <= 2 * lightest
     expected = estimate_boxes(cells) if has_all_boxes and not probes[0].is_complete else None
     layers = Layers.told_by(probes, family.max_depth, most_boxes(cells), expected)
-    prices = _Prices(layers, cells, _seconds_of(probes))
+    n_statistics = int(cells.statistics.shape[1])
+    counts = _core.ByteCounts(cells.n_cells, cells.n_bins, core_kinds(cells.kinds), n_statistics)
+    prices = _Prices(layers, cells, counts, _seconds_of(probes))
     by_depth = [prices.listed(depth) for depth in range(1, layers.n_levels + 1)]
     deepest = by_depth[-1] if by_depth else prices.listed(0)
     is_known = layers.is_complete or (deepest.is_known and deepest.depth == family.max_depth)
@@ -210,13 +211,8 @@ class _Prices:
 
     layers: Layers
     cells: Cells
+    n_bytes: _core.ByteCounts
     rate: _Rate
-
-    @property
-    def bytes_a_box(self) -> int:
-        """As the core counts it."""
-        statistics = 8 * int(self.cells.statistics.shape[1])
-        return 16 + statistics + _BYTES_BESIDES + 5 * statistics // 4
 
     @property
     def features_a_cut(self) -> float:
@@ -226,9 +222,9 @@ class _Prices:
     def listed(self, depth: int) -> Cost:
         layers = self.layers
         boxes, splits = layers.n_boxes(depth), layers.n_splits(depth)
-        held = max((self.held_after(level, depth) for level in range(depth)), default=float(self.bytes_a_box))
+        held = max((self.held_after(level, depth) for level in range(depth)), default=float(self.n_bytes.a_box))
         seconds = self.rate.a_split * splits + self.rate.a_cell * layers.n_cells_passed(depth, self.features_a_cut)
-        return Cost(depth, boxes, splits, layers.bytes_of_rules + held, seconds, layers.is_known(depth))
+        return Cost(depth, boxes, splits, self.n_bytes.before_first_box + held, seconds, layers.is_known(depth))
 
     def held_after(self, level: int, depth: int) -> float:
         """Bytes when the boxes of a level have been split: of deeper boxes the cells are kept, unless they are last."""
@@ -236,7 +232,7 @@ class _Prices:
         boxes, splits = layers.n_boxes(below), layers.n_splits(below)
         in_boxes = layers.cells[level] + (layers.cells[below] if below < depth else 0)
         n_frontier = layers.boxes[level] + layers.boxes[below]
-        return boxes * self.bytes_a_box + splits * (8 + layers.bytes_a_test) + 4 * in_boxes + 8 * n_frontier
+        return boxes * self.n_bytes.a_box + splits * self.n_bytes.a_split + 4 * in_boxes + 8 * n_frontier
 
     def folded(self, unfolded: Cost, n_workers: int) -> Cost:
         depth = (unfolded.depth or 0) - FOLDED_LEVELS
@@ -246,8 +242,8 @@ class _Prices:
             cells.codes, list(cells.n_bins), cells.statistics, cells.weights, in_boxes, self.layers.n_pairs(depth)
         )
         seconds = listed.seconds + allowed / _SWEEPS_OF_A_FOLD / n_workers
-        of_fold = _core.fold_bytes(cells.n_cells, cells.n_bins, core_kinds(cells.kinds), cells.statistics.shape[1])
-        return replace(unfolded, n_bytes=listed.n_bytes + 4 * self.layers.cells[depth] + of_fold, seconds=seconds)
+        n_bytes = listed.n_bytes + 4 * in_boxes + self.n_bytes.fold
+        return replace(unfolded, n_bytes=n_bytes, seconds=seconds)
 
 
 def _rounded(number: float) -> str:

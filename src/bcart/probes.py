@@ -35,8 +35,6 @@ class Probe:
     n_cells_found: int
     n_splits_found: int
     share_tried: float  # of the boxes of the last layer
-    bytes_a_test: int
-    bytes_of_rules: int
     seconds: float
 
     @classmethod
@@ -51,8 +49,7 @@ class Probe:
         n_tried = core.n_boxes_tried - sum(boxes[: len(splits)])
         share_tried = n_tried / max(1, boxes[len(splits)]) if len(boxes) > len(splits) else 0.0
         found = core.n_boxes_found, core.n_cells_found, core.n_splits_found
-        n_bytes = np.asarray(core.tests).itemsize, core.n_bytes_of_rules
-        return cls(cells.n_cells, boxes, cells_in, splits, is_complete, *found, share_tried, *n_bytes, seconds)
+        return cls(cells.n_cells, boxes, cells_in, splits, is_complete, *found, share_tried, seconds)
 
     @property
     def growths(self) -> list[float]:
@@ -118,8 +115,6 @@ class Layers:
     splits: list[float]
     n_known: int
     is_complete: bool
-    bytes_a_test: int
-    bytes_of_rules: int
 
     @classmethod
     def told_by(cls, probes: list[Probe], max_depth: int | None, most: float, expected: float | None = None) -> Layers:
@@ -132,8 +127,7 @@ class Layers:
         boxes, cells, splits = extension.at_pace(pace)
         if max_depth is not None:
             del boxes[max_depth + 1 :], cells[max_depth + 1 :], splits[max_depth:]
-        n_bytes = whole.bytes_a_test, whole.bytes_of_rules
-        return cls(boxes, cells, splits, len(whole.boxes), whole.is_complete, *n_bytes)
+        return cls(boxes, cells, splits, len(whole.boxes), whole.is_complete)
 
     @property
     def n_levels(self) -> int:

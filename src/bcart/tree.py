@@ -133,6 +133,8 @@ class Tree(Unchangeable):
         ):
             raise InvalidModelError("the arrays of a tree must describe its nodes in preorder, one entry a node")
         self._check_questions(np.flatnonzero(self.feature >= 0))
+        if not isinstance(self.leaf, LeafModel | None):
+            raise InvalidModelError(f"leaf={self.leaf!r} must be a LeafModel, or None")
         if self.leaf is not None and self.leaf.n_statistics != self.statistics.shape[1]:
             raise InvalidModelError(f"the nodes have {self.statistics.shape[1]} statistics, but {self.leaf} has others")
 
