@@ -12,7 +12,7 @@ import pytest
 from matplotlib.figure import Figure
 
 import bcart
-from bcart import cached, datasets, export, graph, memory, plotting
+from bcart import cached, datasets, export, memory, plotting
 from bcart.overview import look_over
 
 PACKAGE = str(Path(bcart.__file__).parent)
@@ -233,10 +233,11 @@ def test_a_pickle_without_memory(classifier):
 def test_a_pickle_without_room_for_boxes(classifier, monkeypatch):
     """Its boxes are listed again, within our own functions."""
 
-    def no_room(self):
-        raise bcart.MemoryBudgetError
+    def no_room_for_boxes(self):
+        if self.n_bytes > 1000:
+            raise bcart.MemoryBudgetError
 
-    monkeypatch.setattr(graph.Room, "__post_init__", no_room)
+    monkeypatch.setattr(memory.Room, "__post_init__", no_room_for_boxes)
     with pytest.warns(RuntimeWarning, match="it holds the cells alone"):
         pickled = pickle.dumps(classifier)
     check_every_line(lambda: pickled, lambda stored: pickle.loads(stored).tree_)

@@ -19,7 +19,7 @@ from bcart.cost import CostEstimate, predict_cost
 from bcart.errors import BcartError, DepthLimitedWarning, MemoryBudgetError, TimeBudgetError
 from bcart.limits import Limits, format_bytes
 from bcart.listing import FOLDED_LEVELS, Family, Folding, core_kinds, list_boxes
-from bcart.memory import within_memory
+from bcart.memory import Room, within_memory
 from bcart.split_tests import Tests
 
 _NO_BOX = np.iinfo(np.uint32).max
@@ -194,30 +194,6 @@ class Graph:
     def __repr__(self) -> str:
         depth = "all trees" if self.max_depth is None else f"trees up to depth {self.max_depth}"
         return f"<Graph of {depth}: {self.cells.n_cells:,} cells, {self.n_boxes:,} boxes, {self.n_splits:,} splits>"
-
-
-@within_memory()
-@dataclass(frozen=True)
-class Room:
-    """So many bytes, which the system would have given when this was made.
-
-    In a pickle it stands before the arrays that need them, and is made anew when the pickle is loaded: where there is
-    no room, that ends with our error, before pickle itself asks for memory.
-    """
-
-    n_bytes: int
-
-    def __post_init__(self) -> None:
-        try:
-            np.empty(self.n_bytes, np.uint8)
-        except MemoryError:
-            raise MemoryBudgetError(
-                f"the system does not give the {format_bytes(self.n_bytes)} that it takes to load the boxes of a "
-                "pickled model; use a larger machine, or save_model, whose files list boxes again within max_memory"
-            ) from None
-
-    def __reduce__(self) -> tuple[type[Room], tuple[int]]:
-        return Room, (self.n_bytes,)
 
 
 @within_memory()

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import wraps
 from inspect import isgeneratorfunction
 from types import FunctionType
 from typing import Any, TypeVar
+
+import numpy as np
 
 from bcart.errors import MemoryBudgetError
 
@@ -80,3 +83,27 @@ def _guarded_generator(function: FunctionType) -> Callable[..., Any]:
             yield from function(*args, **named)
 
     return generate
+
+
+@within_memory()
+@dataclass(frozen=True)
+class Room:
+    """So many bytes, which the system would have given when this was made.
+
+    In a pickle it stands before the arrays that need them, and is made anew when the pickle is loaded: where there is
+    no room, that ends with our error, before pickle itself asks for memory.
+    """
+
+    n_bytes: int
+
+    def __post_init__(self) -> None:
+        try:
+            np.empty(self.n_bytes, np.uint8)
+        except MemoryError:
+            raise MemoryBudgetError(
+                f"the system does not give the {self.n_bytes:,} bytes that it takes to pickle this, or to load it; use "
+                "a larger machine, or save_model, whose files list boxes again within max_memory"
+            ) from None
+
+    def __reduce__(self) -> tuple[type[Room], tuple[int]]:
+        return Room, (self.n_bytes,)

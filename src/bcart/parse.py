@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from numbers import Real
 from typing import Any
@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from bcart.deadline import steps
 from bcart.errors import BcartError, InvalidDataError, InvalidModelError
-from bcart.memory import within_memory
+from bcart.memory import Room, within_memory
 
 FloatArray = npt.NDArray[np.float64]
 RandomState = int | np.integer | np.random.Generator | np.random.RandomState | None
@@ -91,6 +91,11 @@ class Unchangeable:
     What a dataclass has computed besides its fields is left out of pickles.
     """
 
+    def __reduce__(self) -> tuple[Callable[..., object], tuple[type, Room], dict[str, Any]]:
+        state = self.__getstate__()
+        room = Room(2 * sum(getattr(value, "nbytes", 0) for value in state.values()))  # a pickle grows by halves
+        return _new, (type(self), room), state
+
     def __getstate__(self) -> dict[str, Any]:
         fields = getattr(self, "__dataclass_fields__", self.__dict__)
         return {name: value for name, value in self.__dict__.items() if name in fields}
@@ -101,6 +106,12 @@ class Unchangeable:
                 if isinstance(part, np.ndarray):
                     part.flags.writeable = False
         self.__dict__.update(state)
+
+
+@within_memory()
+def _new(kind: type, room: Room) -> object:
+    """Return an object without its state, for which there is room."""
+    return object.__new__(kind)
 
 
 def as_weights(sample_weight: npt.ArrayLike | None, n_rows: int) -> FloatArray:

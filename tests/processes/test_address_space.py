@@ -89,6 +89,32 @@ def test_a_pickle_that_there_is_no_room_to_load_is_a_memory_budget_error(watch):
     assert loaded[-1] is None
 
 
+OF_MANY_CELLS = """
+    import tempfile
+    cells = bcart.Cells(np.indices((10,) * 6, np.uint8).reshape(6, -1).T, np.ones((10**6, 10)))
+    with tempfile.TemporaryFile() as file:
+        pickle.dump(cells, file)
+
+        def load():
+            file.seek(0)
+            return pickle.load(file)
+
+        made, loaded = [], []
+        for room in range(0, 400, 40):
+            limit_address_space(room * MB)
+            made.append(outcome(lambda: pickle.dumps(cells)))
+            loaded.append(outcome(load))
+    tell(made=made, loaded=loaded)
+"""
+
+
+@pytest.mark.parametrize("way", ["made", "loaded"])
+def test_cells_travel_or_there_is_a_memory_budget_error(watch, way):
+    ended = watch(OF_MANY_CELLS).told[way]
+    assert set(ended) == {None, "MemoryBudgetError"}
+    assert (ended[0], ended[-1]) == ("MemoryBudgetError", None)
+
+
 OF_MANY_ROWS = {
     "leaves of a tree": "model.tree_.apply(many)",
     "predictions of a tree": "model.tree_.predict_proba(many)",
