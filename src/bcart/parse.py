@@ -93,7 +93,7 @@ class Unchangeable:
 
     def __reduce__(self) -> tuple[Callable[..., object], tuple[type, Room], dict[str, Any]]:
         state = self.__getstate__()
-        room = Room(2 * sum(getattr(value, "nbytes", 0) for value in state.values()))  # a pickle grows by halves
+        room = Room(2 * sum(array.nbytes for array in _arrays_in(state)))  # a pickle grows by halves
         return _new, (type(self), room), state
 
     def __getstate__(self) -> dict[str, Any]:
@@ -101,11 +101,16 @@ class Unchangeable:
         return {name: value for name, value in self.__dict__.items() if name in fields}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        for value in state.values():
-            for part in value if isinstance(value, tuple) else (value,):
-                if isinstance(part, np.ndarray):
-                    part.flags.writeable = False
+        for array in _arrays_in(state):
+            array.flags.writeable = False
         self.__dict__.update(state)
+
+
+def _arrays_in(state: dict[str, Any]) -> Iterator[npt.NDArray[Any]]:
+    for value in state.values():
+        for part in value if isinstance(value, tuple) else (value,):
+            if isinstance(part, np.ndarray):
+                yield part
 
 
 @within_memory()
