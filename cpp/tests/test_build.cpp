@@ -229,7 +229,8 @@ TEST(boxes_that_cannot_be_numbered_leave_the_graph_of_some_depth) {
 TEST(what_a_worker_takes_at_the_widest_box_is_counted_however_little_it_is) {
   std::mt19937_64 random(7);
   for (const std::size_t n_bins : {2, 9, 200}) {
-    const Graph graph = build(random_problem(random, 300, {n_bins, n_bins}), {1, 1, 2});
+    const Problem problem = random_problem(random, 300, {n_bins, n_bins});
+    const Graph graph = build(problem, {1, 1, 2});
     const std::size_t before = ByteCounts(problem.cells()).before_first_box();
     CHECK(before > graph.n_splits_of[0] * Batch::kBytesPerSplit);
     CHECK(graph.n_bytes_counted > before);

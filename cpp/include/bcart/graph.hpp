@@ -69,7 +69,7 @@ struct Graph {
   std::optional<std::size_t> max_depth;  // none: every tree of the family is here
   std::size_t n_folded = 0;              // so many of the last levels of splits are not listed, see Fold
   Ending ending = Ending::complete;
-  std::size_t n_bytes_counted = 0;   // against the budget, at most
+  std::size_t n_bytes_counted = 0;  // against the budget, at most
 
   // Boxes, their cells, and listed splits of trees up to depth 0, 1, ..., as far as all of them were found.
   std::vector<std::size_t> n_boxes_to;
