@@ -7,7 +7,7 @@ SOURCES := pyproject.toml CMakeLists.txt $(ENGINE) $(wildcard bindings/*)
 CXX_FILES := $(ENGINE) $(wildcard cpp/tests/*.hpp cpp/tests/*.cpp bindings/* benchmarks/*.cpp)
 PIP_INSTALL := $(BIN)/pip install --quiet --disable-pip-version-check
 
-.PHONY: demo test test-slow lint format docs cpp-test fuzz sanitize tsan bench peers stubs clean
+.PHONY: demo test test-slow lint format docs cpp-test fuzz sanitize tsan bench machine_limit peers stubs clean
 
 demo: $(VENV)/.installed
 	$(BIN)/python -m bcart.demo build/demo/tree.png
@@ -70,17 +70,21 @@ tsan: $(VENV)/.tools
 	$(BIN)/cmake --build build/tsan
 	TSAN_OPTIONS=halt_on_error=1 $(BIN)/ctest --test-dir build/tsan --output-on-failure
 
-bench: $(VENV)/.installed
-	$(BIN)/cmake -S . -B build/bench -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN))/ninja -DBCART_PYTHON=OFF -DBCART_BENCH=ON > /dev/null
-	$(BIN)/cmake --build build/bench --target machine_limit
+bench: machine_limit
 	$(BIN)/python -m benchmarks.machine
 	$(BIN)/python -m benchmarks.regression_defaults
+
+# What the machine's memory can do.
+machine_limit: $(VENV)/.installed
+	$(BIN)/cmake -S . -B build/bench -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN))/ninja -DBCART_PYTHON=OFF -DBCART_BENCH=ON > /dev/null
+	$(BIN)/cmake --build build/bench --target machine_limit
 
 # DL8.5 comes as source, whose build needs packages of its own; ours is built with those that are there.
 peers: $(VENV)/.installed
 	$(PIP_INSTALL) --prefer-binary "pydl8.5>=0.1.8; python_version < '3.14'"
 	$(PIP_INSTALL) --no-build-isolation -C build-dir=build/core -e ".[bench]"
 	$(BIN)/python -m benchmarks.peers
+	$(BIN)/python -m benchmarks.short
 
 stubs: $(VENV)/.installed
 	$(BIN)/python -m nanobind.stubgen -m bcart._core -o src/bcart/_core.pyi

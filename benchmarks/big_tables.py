@@ -18,7 +18,6 @@ import subprocess
 import sys
 import time
 import warnings
-from collections.abc import Callable
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -27,10 +26,10 @@ import numpy as np
 
 import bcart
 import bcart.estimators.base
-from benchmarks.readme import markdown
+from benchmarks.clock import best_seconds
+from benchmarks.record import describe_machine, is_whole, markdown, replace_section
 
 N_FEATURES = 6
-N_REPEATS = 3
 MOST_SECONDS = 120.0  # numpy is not asked for more
 MAX_DEPTH = {"walks": 3, "independent": 2}
 WAYS = ("encode", "2 threads", "group", "2 threads", "numpy", "DuckDB", "2 threads")
@@ -40,10 +39,10 @@ FITS = ["data", "rows", "cells", "boxes", "fit s", "of this the graph", "predict
 
 
 def main() -> None:
-    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    arguments.add_argument("--rows", type=int, nargs="+", default=[10**4, 10**5, 10**6, 10**7])
-    arguments.add_argument("--fit", nargs=2, help=argparse.SUPPRESS)
-    given = arguments.parse_args()
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rows", type=int, nargs="+", default=[10**4, 10**5, 10**6, 10**7])
+    parser.add_argument("--fit", nargs=2, help=argparse.SUPPRESS)
+    given = parser.parse_args()
     if given.fit:
         print(json.dumps(measure_fit(given.fit[0], int(given.fit[1]))))
         return
@@ -54,10 +53,11 @@ def main() -> None:
             row, seconds_per_row = measure_speed(kind, n_rows, seconds_per_row)
             speeds.append([kind, f"{n_rows:,}", *row])
             fits.append([kind, f"{n_rows:,}", *fit_elsewhere(kind, n_rows)])
-    print(f"Million rows a second, numpy {np.__version__}, DuckDB {version('duckdb')}:\n")
-    print(markdown(speeds))
-    print("\nFits:\n")
-    print(markdown(fits))
+    print(markdown(speeds), markdown(fits), sep="\n\n")
+    if is_whole(parser):
+        peers = f"numpy {np.__version__}, DuckDB {version('duckdb')}"
+        replace_section("rows", f"Million rows a second, on {describe_machine()}, {peers}:\n\n{markdown(speeds)}")
+        replace_section("fits", markdown(fits))
 
 
 def make_rows(kind: str, n_rows: int) -> tuple[Any, Any]:
@@ -82,7 +82,7 @@ def measure_speed(kind: str, n_rows: int, numpy_seconds_per_row: float) -> tuple
     duck = [duckdb_seconds(codes, y, n_threads, cells) for n_threads in (1, 2)]
     unique = None
     if 1.5 * numpy_seconds_per_row * n_rows < MOST_SECONDS:
-        unique = best_seconds(lambda: np.unique(codes, axis=0, return_counts=True), 1 if n_rows > 10**6 else N_REPEATS)
+        unique = best_seconds(lambda: np.unique(codes, axis=0, return_counts=True), 1 if n_rows > 10**6 else 3)
     speeds = [
         f"{n_rows / seconds / 1e6:.1f}" if seconds else "left out" for seconds in (*encode, *group, unique, *duck)
     ]
@@ -105,15 +105,6 @@ def duckdb_seconds(codes: Any, y: Any, n_threads: int, cells: bcart.Cells) -> fl
     for place, name in enumerate(("n0", "n1")):
         assert np.array_equal(np.asarray(found[name], dtype=float), cells.statistics[:, place])
     return seconds
-
-
-def best_seconds(work: Callable[[], Any], n_repeats: int = N_REPEATS) -> float:
-    def seconds() -> float:
-        start = time.perf_counter()
-        work()
-        return time.perf_counter() - start
-
-    return min(seconds() for _ in range(n_repeats))
 
 
 def fit_elsewhere(kind: str, n_rows: int) -> list[str]:

@@ -1,6 +1,6 @@
 """What `bcart.estimate_cost` predicts, beside what a build then takes.
 
-python -m benchmarks.cost                     # all cases of benchmarks.machine: a quarter of an hour, and 24 GB
+python -m benchmarks.cost                     # all cases of benchmarks.machine: some minutes, and 24 GB
 python -m benchmarks.cost --only iris xor-200
 """
 
@@ -9,14 +9,16 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-import time
 import warnings
+from typing import Any
 
 import bcart
 from bcart.cost import CostEstimate, predict_cost
-from benchmarks.machine.cases import Case, all_cases, data_folder
+from benchmarks.clock import seconds_of
+from benchmarks.data import why_absent
+from benchmarks.machine.cases import Case, all_cases
 from benchmarks.machine.tables import cells_of
-from benchmarks.readme import markdown, replace_section
+from benchmarks.record import describe_machine, is_whole, markdown, replace_section
 
 HEAD = [
     "case", "boxes", "predicted", "ratio", "ratio at worst depth", "MB", "predicted", "ratio",
@@ -35,20 +37,17 @@ def main() -> None:
     parser.add_argument("--memory", default="4GB")
     given = parser.parse_args()
     warnings.simplefilter("ignore", bcart.DepthLimitedWarning)
-    lines, has_all_data = [HEAD], True
+    lines, is_kept = [HEAD], is_whole(parser)
     for name in given.only or all_cases():
-        case = all_cases()[name]
-        if not case.has_data:
-            print(f"{name} is left out: {data_folder()} does not have it; set BCART_DATA", file=sys.stderr)
-            has_all_data = False
-        elif not has_memory(memory_for(case, given.memory)):
-            print(f"{name} is left out: the machine has less than {memory_for(case, given.memory)}", file=sys.stderr)
-            has_all_data = False
-        elif (line := compare(case, given.memory)) is not None:
+        line = compare(all_cases()[name], given.memory)
+        if isinstance(line, str):
+            print(line, file=sys.stderr)
+            is_kept = False
+        else:
             print(*line, flush=True)
             lines.append(line)
-    if not given.only and has_all_data:
-        replace_section("cost", markdown(lines))
+    if is_kept:
+        replace_section("cost", f"Measured on {describe_machine()}.\n\n{markdown(lines)}")
 
 
 def memory_for(case: Case, memory: str) -> str:
@@ -56,28 +55,36 @@ def memory_for(case: Case, memory: str) -> str:
     return case.memory or LARGE.get(case.name, memory)
 
 
-def has_memory(wanted: str) -> bool:
+def has_memory(limits: bcart.Limits) -> bool:
     """Tell whether the machine could give so much."""
     given = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    return bcart.Limits(wanted).n_bytes + MEMORY_BESIDES <= given
+    return limits.n_bytes + MEMORY_BESIDES <= given
 
 
-def compare(case: Case, memory: str) -> list[str] | None:
-    """Return the line of a case, or None if its trees do not fit."""
+def compare(case: Case, memory: str) -> list[str] | str:
+    """Return the line of a case, or why there is none."""
     limits = bcart.Limits(memory_for(case, memory), n_jobs=2)
+    if case.file and not case.has_data:
+        return why_absent(case.file)
+    if not has_memory(limits):
+        return f"{case.name} is left out: the machine has less than {memory_for(case, memory)}"
     cells, _, _ = cells_of(case)
     family = bcart.Family(case.max_depth or DEEPEST.get(case.name))
-    start = time.perf_counter()
-    cost = predict_cost(cells, family, limits)
-    probe = time.perf_counter() - start
-    start = time.perf_counter()
-    graph = bcart.build_graph(cells, family, limits)
-    bcart.Posterior(graph, n_jobs=2).log_score  # noqa: B018 - a sweep, which is part of the prediction
-    seconds = time.perf_counter() - start
+    found: list[Any] = []
+    probe = seconds_of(lambda: found.append(predict_cost(cells, family, limits)))
+    seconds = seconds_of(lambda: found.append(build_and_sweep(cells, family, limits)))
+    cost, graph = found
     if graph.core.ending.name not in ("COMPLETE", "MAX_DEPTH"):
-        return None
+        return f"{case.name} is left out: its trees do not fit into {memory_for(case, memory)}"
     said = " (folded)" if graph.is_folded else f" to depth {family.max_depth}" if case.name in DEEPEST else ""
     return [case.name + said, *line_of(graph, cost, seconds, probe)]
+
+
+def build_and_sweep(cells: bcart.Cells, family: bcart.Family, limits: bcart.Limits) -> bcart.Graph:
+    """Do what is predicted."""
+    graph = bcart.build_graph(cells, family, limits)
+    bcart.Posterior(graph, n_jobs=limits.n_jobs).log_score  # noqa: B018 - a sweep
+    return graph
 
 
 def line_of(graph: bcart.Graph, estimate: CostEstimate, seconds: float, probe: float) -> list[str]:

@@ -7,16 +7,15 @@ sweeps them anew.
 
 from __future__ import annotations
 
-import argparse
+import sys
 import warnings
-from pathlib import Path
 
 import numpy as np
 from sklearn.model_selection import KFold
 
 import bcart
-from benchmarks.machine.cases import data_folder
-from benchmarks.readme import markdown
+from benchmarks.data import has_table, read_table, why_absent
+from benchmarks.record import describe_machine, markdown, replace_section
 
 SETS = {"diabetes": 3, "airfoil": 6, "yacht": 5}  # with the depth of the trees
 DEFAULTS = {"prior_weight": 0.1, "noise_shape": 1.0, "noise_fraction": 0.03}
@@ -29,14 +28,12 @@ N_FOLDS = 5
 
 
 def main() -> None:
-    arguments = argparse.ArgumentParser(description=__doc__)
-    arguments.add_argument("--data", type=Path, default=data_folder())
-    folder = arguments.parse_args().data / "regression"
-    for path in (folder / f"{name}.csv" for name in SETS):
-        if not path.exists():
-            raise SystemExit(f"{path} does not exist; set BCART_DATA to a folder with regression/{path.name}")
+    absent = [f"regression/{name}" for name in SETS if not has_table(f"regression/{name}")]
+    if absent:
+        print("\n".join(map(why_absent, absent)), "the page stays as it is", sep="\n", file=sys.stderr)
+        return
     settings = [DEFAULTS, *({**DEFAULTS, name: value} for name, values in OTHERS.items() for value in values)]
-    scores = {name: score(folder / f"{name}.csv", depth, settings) for name, depth in SETS.items()}
+    scores = {name: score(name, depth, settings) for name, depth in SETS.items()}
     lines = [[*DEFAULTS, *scores, "mean"]]
     for i, setting in enumerate(settings):
         numbers = [f"{evidence[i]:.3f} / {density[i]:.3f}" for evidence, density in scores.values()]
@@ -44,12 +41,13 @@ def main() -> None:
         values = [f"{value:g}" for value in setting.values()]
         lines.append([*values, *numbers, f"{mean[0]:.3f} / {mean[1]:.3f}"])
     print(markdown(lines))
+    replace_section("defaults", f"Made on {describe_machine()}.\n\n{markdown(lines)}")
 
 
-def score(path: Path, max_depth: int, settings: list[dict[str, float]]) -> tuple[np.ndarray, np.ndarray]:
+def score(name: str, max_depth: int, settings: list[dict[str, float]]) -> tuple[np.ndarray, np.ndarray]:
     """Mean log evidence and held-out log predictive density a row, for each setting."""
-    table = np.loadtxt(path, delimiter=",", skiprows=1)
-    X, y = table[:, :-1], table[:, -1] / table[:, -1].std()
+    X, y = read_table(f"regression/{name}")
+    y = y / y.std()
     evidence, density = np.zeros(len(settings)), np.zeros(len(settings))
     for train, test in KFold(N_FOLDS, shuffle=True, random_state=0).split(X):
         with warnings.catch_warnings():

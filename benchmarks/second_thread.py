@@ -5,7 +5,7 @@ threads, in turn. All keep the memory of the builds before. What two processes l
 caches and memory are the machine's.
 
 The processors of a virtual machine move. Before and after each build with two threads, the time is taken until a word
-that one processor writes is seen by the other (``machine_limit``, which ``make bench`` builds); rounds in which they
+that one processor writes is seen by the other (``make machine_limit`` builds the program); rounds in which they
 were together, apart, or moved meanwhile, have a line each. The median of its rounds counts.
 
 python -m benchmarks.second_thread [--cases xor-200 xor-500 ...] [--seconds 60]
@@ -22,9 +22,9 @@ from collections.abc import Iterator
 from statistics import median
 from typing import NamedTuple
 
-from benchmarks.machine.__main__ import run_machine_limit
 from benchmarks.machine.cases import all_cases
-from benchmarks.readme import markdown
+from benchmarks.machine.limit import pass_ns
+from benchmarks.record import describe_machine, is_whole, markdown, replace_section
 
 CASES = ["xor-200", "xor-500", "xor-1000", "bins-20", "rows-1000", "breast-wisconsin-4"]
 MEMORY = "8GB"
@@ -54,15 +54,18 @@ class Round(NamedTuple):
 
 def main() -> None:
     """Measure each case and print a table."""
-    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    arguments.add_argument("--cases", nargs="+", choices=list(all_cases()), default=CASES)
-    arguments.add_argument("--seconds", type=float, default=60, help="for the rounds of a case")
-    arguments.add_argument("--build", nargs=2, help=argparse.SUPPRESS)
-    given = arguments.parse_args()
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--cases", nargs="+", choices=list(all_cases()), default=CASES)
+    parser.add_argument("--seconds", type=float, default=60, help="for the rounds of a case")
+    parser.add_argument("--build", nargs=2, help=argparse.SUPPRESS)
+    given = parser.parse_args()
     if given.build:
         build_when_told(given.build[0], int(given.build[1]))
         return
-    print(markdown([HEAD, *(line for case in given.cases for line in compare(case, given.seconds))]))
+    found = markdown([HEAD, *(line for case in given.cases for line in compare(case, given.seconds))])
+    print(found)
+    if is_whole(parser):
+        replace_section("second thread", f"Measured on {describe_machine()}.\n\n{found}")
 
 
 def compare(case: str, seconds: float) -> Iterator[list[str]]:
@@ -90,11 +93,6 @@ def measure(one: Builder, other: Builder, both: Builder) -> Round:
     alone, pair = together(one), together(one, other)
     before = pass_ns()
     return Round(alone, pair, together(both), (before, pass_ns()))
-
-
-def pass_ns() -> float:
-    """Return the nanoseconds until a word that one processor writes is seen by the other."""
-    return run_machine_limit(1, 1, n_threads=2)["pass_ns"]
 
 
 def start(case: str, n_threads: int) -> Builder:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import csv
 from pathlib import Path
 from statistics import mean
 
 from bcart.reproduce.paper import quoted
-from benchmarks.peers.__main__ import read_rows
-from benchmarks.peers.report import SYNTHETIC, summary
-from benchmarks.readme import markdown, replace_section
+from benchmarks.peers.report import SYNTHETIC, read_results, summary
+from benchmarks.record import markdown, read_rows, replace_section
 
 ROOT = Path(__file__).parents[1]
 README = ROOT / "README.md"
@@ -39,25 +37,24 @@ def main() -> None:
 
 def sections() -> dict[str, str]:
     """Return the tables by the names of their places."""
-    real = [row for row in read_rows() if row["table"] not in SYNTHETIC and row["task"] == "classes"]
+    real = [row for row in read_results() if row["table"] not in SYNTHETIC and row["task"] == "classes"]
     return {"reproduction": reproduction(), "peers": summary(real, "classes")}
 
 
 def reproduction() -> str:
     """Return our mean over trials with bins of equal width, and the paper's number."""
-    with TRIALS.open(newline="") as file:
-        trials = list(csv.DictReader(file))
+    trials = [row for row in read_rows(TRIALS) if row["binning"] == ("none" if row["dataset"] == "xor" else "uniform")]
     lines = [["", *COLUMNS.values()]]
     for table, title in TABLES.items():
-        here = [row for row in trials if row["dataset"] == table and row["binning"] in ("uniform", "none")]
+        here = [row for row in trials if row["dataset"] == table]
         lines.append([title, *(_pair(here, table, *column) for column in COLUMNS)])
     return markdown(lines)
 
 
 def _pair(rows: list[dict[str, str]], table: str, score: str, model: str) -> str:
-    binned = [row for row in rows if row["model"] == model and (table == "xor") == (row["binning"] == "none")]
     form = ".3f" if score == "accuracy" else ".1f"
-    return f"{mean(float(row[score]) for row in binned):{form}} / {quoted(score, model, table).mean:{form}}"
+    ours = mean(float(row[score]) for row in rows if row["model"] == model)
+    return f"{ours:{form}} / {quoted(score, model, table).mean:{form}}"
 
 
 if __name__ == "__main__":

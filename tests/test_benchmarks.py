@@ -30,7 +30,7 @@ def load(path: str) -> ModuleType:
 jobs = load("peers/jobs.py")
 models = load("peers/models.py")
 scoring = load("peers/scoring.py")
-readme = load("readme.py")
+record = load("record.py")
 cases = load("machine/cases.py")
 
 
@@ -91,10 +91,10 @@ def test_a_job_that_fails_or_ends_its_process_harms_no_other(capfd):
 def test_a_section_of_a_page_is_replaced_and_nothing_else(tmp_path):
     page = tmp_path / "README.md"
     page.write_text("before\n<!-- x: begin -->\nold\n<!-- x: end -->\nafter\n")
-    readme.replace_section("x", "new \\1", page)
+    record.replace_section("x", "new \\1", page)
     assert page.read_text() == "before\n<!-- x: begin -->\nnew \\1\n<!-- x: end -->\nafter\n"
     with pytest.raises(ValueError, match="has no lines"):
-        readme.replace_section("y", "new", page)
+        record.replace_section("y", "new", page)
 
 
 def test_every_case_has_a_name_and_a_question_of_its_own():
@@ -168,19 +168,28 @@ def run(*arguments: object, data: Path) -> subprocess.CompletedProcess[str]:
     )
 
 
+def left_out(name: str, folder: Path) -> str:
+    path = folder / f"{name}.csv"
+    return f"{name} is left out: {path} does not exist; set BCART_DATA to a folder with {name}.csv\n"
+
+
 def test_cases_without_their_data_are_left_out_of_the_predictions_of_cost(tmp_path):
     done = run("-m", "benchmarks.cost", "--only", "iris", "features-2", data=tmp_path)
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("features-2 ")
-    assert done.stderr == f"iris is left out: {tmp_path} does not have it; set BCART_DATA\n"
+    assert done.stderr == left_out("paper/iris", tmp_path)
 
 
-def test_defaults_without_data_end_with_a_line(tmp_path):
-    (tmp_path / "regression").mkdir()
+def test_defaults_without_data_are_left_as_they_are(tmp_path):
     done = run("-m", "benchmarks.regression_defaults", data=tmp_path)
-    place = tmp_path / "regression" / "diabetes.csv"
-    said = f"{place} does not exist; set BCART_DATA to a folder with regression/diabetes.csv\n"
-    assert (done.returncode, done.stderr) == (1, said)
+    said = "".join(left_out(f"regression/{name}", tmp_path) for name in ("diabetes", "airfoil", "yacht"))
+    assert (done.returncode, done.stderr) == (0, f"{said}the page stays as it is\n")
+
+
+def test_peers_leave_out_tables_that_are_not_there(tmp_path):
+    done = run("-m", "benchmarks.peers", "--only", "paper/iris", data=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == left_out("paper/iris", tmp_path)
 
 
 def test_a_table_that_peers_do_not_have_is_refused_with_a_list_of_those_there_are(tmp_path):
@@ -191,24 +200,44 @@ def test_a_table_that_peers_do_not_have_is_refused_with_a_list_of_those_there_ar
     assert "regression/yacht" in done.stderr
 
 
+@pytest.mark.parametrize("options", [[], ["--threads", "2"]])
 @pytest.mark.parametrize("has_data", [True, False])
-def test_measurements_are_kept_only_if_all_cases_have_their_data(tmp_path, monkeypatch, capsys, has_data):
+def test_only_a_whole_run_with_all_data_is_published(tmp_path, monkeypatch, capsys, has_data, options):
     monkeypatch.syspath_prepend(BENCHMARKS.parent)
     machine = importlib.import_module("benchmarks.machine.__main__")
     monkeypatch.setenv("BCART_DATA", str(tmp_path))
     if has_data:
         for case in cases.all_cases().values():
-            if case.source[0] == "file":
-                path = tmp_path.joinpath(*case.source[1:-1], f"{case.source[-1]}.csv")
+            if case.file:
+                path = tmp_path / f"{case.file}.csv"
                 path.parent.mkdir(exist_ok=True)
                 path.touch()
     pages = []
     monkeypatch.setattr(machine, "AFTER", tmp_path / "machine.csv")
     monkeypatch.setattr(machine, "one_row", lambda name, n_threads, _: {"case": name, "threads": n_threads})
     monkeypatch.setattr(machine, "write_page", lambda: pages.append("written"))
-    monkeypatch.setattr(sys, "argv", ["benchmarks.machine"])
+    monkeypatch.setattr(sys, "argv", ["benchmarks.machine", *options])
     machine.main()
-    assert (tmp_path / "machine.csv").exists() == has_data
-    assert pages == ["written"] * has_data
-    said = f"cases have no data in {tmp_path} (set BCART_DATA): machine.csv and the page stay as they are"
-    assert (said in capsys.readouterr().err) != has_data
+    is_published = has_data and not options
+    assert (tmp_path / "machine.csv").exists() == is_published
+    assert pages == ["written"] * is_published
+    said = left_out("paper/iris", tmp_path)
+    assert (said in capsys.readouterr().err) == (not has_data and not options)
+
+
+def test_a_gain_is_told_of_what_both_runs_have_measured():
+    loaded = load("machine/report.py")
+    row = {
+        "case": "x",
+        "threads": 1,
+        "depth": "all",
+        "build": 2.0,
+        "queries": 40,
+        "different_queries": 40,
+        "response": 3.0,
+    }
+    faster = {**row, "build": "1.0", "response": "0.5"}
+    assert "| 2 | 1 | 2.0 |" in loaded.beside([row], [faster])
+    assert "| 3 | 0.5 | 6.0 |" in loaded.beside([row], [faster])
+    assert "| 3 | ~0.5 |  |" in loaded.beside([row], [{**faster, "different_queries": 1000}])
+    assert "| 2 | 1 |  |" in loaded.beside([row], [{**faster, "depth": 4}])

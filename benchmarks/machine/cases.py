@@ -5,9 +5,9 @@ Imports nothing heavy: a process starts with the peak of memory of the one that 
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
-from pathlib import Path
+
+from benchmarks.data import has_table
 
 PAPER = {"caesarian": 10, "haberman": 10, "iris": 10, "vertebral": 5}  # with the bins of the paper's experiments
 BINARY = (
@@ -34,24 +34,22 @@ class Case:
     @property
     def has_data(self) -> bool:
         """Whether the file that it reads is there, if it reads one."""
-        kind, *place = self.source
-        return kind != "file" or data_folder().joinpath(*map(str, place)).with_suffix(".csv").exists()
+        return self.file is None or has_table(self.file)
+
+    @property
+    def file(self) -> str | None:
+        """The name of the table that it reads, if it reads one."""
+        return str(self.source[1]) if self.source[0] == "file" else None
 
 
 def all_cases() -> dict[str, Case]:
     """Return every case by its name."""
-    cases = [Case(name, ("file", "paper", name), bins) for name, bins in PAPER.items()]
+    cases = [Case(name, ("file", f"paper/{name}"), bins) for name, bins in PAPER.items()]
     cases += [Case(f"xor-{n}", ("xor", n), memory=XOR_MEMORY.get(n)) for n in XOR_SIZES]
     cases += [Case("xor-1000-default", ("xor", 1000), memory="1GB")]  # what a first fit waits for
     cases += [Case(f"bins-{n}", ("numbers", 500, 3), max_bins=n) for n in (5, 10, 20, 50)]
     cases += [Case(f"features-{n}", ("numbers", 500, n), max_bins=5) for n in (2, 4, 6, 8)]
     cases += [Case(f"rows-{n}", ("numbers", n, 4)) for n in (100, 300, 1000, 3000)]
-    cases += [Case(f"{name}-{d}", ("file", "binary", name), max_depth=d) for name in BINARY for d in (2, 3, 4)]
+    cases += [Case(f"{name}-{d}", ("file", f"binary/{name}"), max_depth=d) for name in BINARY for d in (2, 3, 4)]
     cases += [Case("breast-cancer-3", ("breast cancer",), max_depth=3)]  # many numbers: 569 rows of 30
     return {case.name: case for case in cases}
-
-
-def data_folder() -> Path:
-    """Return where the tables are."""
-    beside = Path(__file__).parents[3] / "shared" / "data"
-    return Path(os.environ.get("BCART_DATA", beside))

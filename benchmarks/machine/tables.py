@@ -5,16 +5,16 @@ from __future__ import annotations
 import numpy as np
 
 import bcart
-from benchmarks.machine.cases import XOR_SIZES, Case, data_folder
+from benchmarks.data import read_table
+from benchmarks.machine.cases import XOR_SIZES, Case
 
 N_QUERIES = 1000
 
 
-def from_file(group: str, name: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def from_file(name: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Read a table, of whose rows some are asked about again."""
-    table = np.loadtxt(data_folder() / group / f"{name}.csv", delimiter=",", skiprows=1)
-    X = table[:, :-1]
-    return X, table[:, -1].astype(int), np.random.default_rng(1).choice(X, N_QUERIES)
+    X, y = read_table(name)
+    return X, y.astype(int), np.random.default_rng(1).choice(X, N_QUERIES)
 
 
 def hidden_xor(n_rows: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

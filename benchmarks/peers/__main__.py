@@ -11,38 +11,60 @@ python -m benchmarks.peers --report      # only the tables and the figure, from 
 from __future__ import annotations
 
 import argparse
-import csv
+import sys
 import time
 from collections import Counter
 from collections.abc import Callable
-from pathlib import Path
+from importlib.metadata import version
 
 import numpy as np
 
+from benchmarks.data import has_table, why_absent
 from benchmarks.peers import report, scoring
 from benchmarks.peers.data import CLASSIFICATION, QUICK, REGRESSION, Table, load
 from benchmarks.peers.jobs import Failed, side_by_side
 from benchmarks.peers.models import Model, missing_packages, models_for
+from benchmarks.record import describe_machine, is_whole, write_rows
 
-RESULTS = Path(__file__).parents[1] / "results" / "peers.csv"
 Row = dict[str, object]
+TABLES = [*CLASSIFICATION, *REGRESSION]
 
 
 def main() -> None:
     """Run, write down and report."""
-    given = arguments()
+    parser = command_line()
+    given = parser.parse_args()
     if given.report:
-        report.write(read_rows())
+        report.write(report.read_results())
         return
     for package in missing_packages():
         print(f"{package} is left out: it is not installed (pip install '.[bench]')")
-    n_folds = 3 if given.quick else given.folds
-    is_kept = not given.quick and not given.only
-    jobs = [
-        (model, table, n_folds)
-        for table in load(given.only or (list(QUICK) if given.quick else None))
-        for model in models_for(table.is_regression, table.max_depth)
-    ]
+    asked = given.only or (QUICK if given.quick else TABLES)
+    tables = [load(name) for name in asked if name == "xor" or has_table(name)]
+    is_kept = is_whole(parser) and len(tables) == len(asked)
+    for name in asked:
+        if name != "xor" and not has_table(name):
+            print(why_absent(name), file=sys.stderr)
+    rows = judge_all(tables, 3 if given.quick else given.folds, is_kept)
+    if is_kept:
+        report.write(rows)
+
+
+def command_line() -> argparse.ArgumentParser:
+    """Return what can be asked for."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--quick", action="store_true", help="two tables, three folds; print and write nothing")
+    parser.add_argument(
+        "--only", nargs="+", metavar="TABLE", choices=TABLES, help="such as paper/iris; print and write nothing"
+    )
+    parser.add_argument("--folds", type=int, default=10)
+    parser.add_argument("--report", action="store_true", help="tables and figure from the results that are there")
+    return parser
+
+
+def judge_all(tables: list[Table], n_folds: int, is_kept: bool) -> list[Row]:
+    """Return the rows of all models on all tables."""
+    jobs = [(model, table, n_folds) for table in tables for model in models_for(table.is_regression, table.max_depth)]
     rows: list[Row] = []
     for job, row in zip(jobs, side_by_side(judge, jobs), strict=True):
         rows.append(describe_row(*job, row.why) if isinstance(row, Failed) else row)
@@ -50,29 +72,16 @@ def main() -> None:
         if isinstance(row, Failed) and job[0].package == "bcart":
             raise SystemExit("nothing is reported, since what failed is ours")
         if is_kept:
-            write_rows(rows)
-    if is_kept:
-        report.write(read_rows())
-
-
-def arguments() -> argparse.Namespace:
-    """Read the command line."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--quick", action="store_true", help="two tables, three folds; print and write nothing")
-    tables = [*CLASSIFICATION, *REGRESSION]
-    parser.add_argument(
-        "--only", nargs="+", metavar="TABLE", choices=tables, help="such as paper/iris; print and write nothing"
-    )
-    parser.add_argument("--folds", type=int, default=10)
-    parser.add_argument("--report", action="store_true", help="tables and figure from the results that are there")
-    return parser.parse_args()
+            write_rows(report.RESULTS_FILE, rows)
+    return rows
 
 
 def describe_row(model: Model, table: Table, n_folds: int, note: str) -> Row:
     """Return a row without scores."""
     task = "regression" if table.is_regression else "classes"
     names = {"table": table.name, "task": task, "model": model.name, "package": model.package}
-    return {**names, "folds": n_folds, "note": note}
+    place = {"version": version(model.package), "machine": describe_machine()}
+    return {**names, **place, "folds": n_folds, "note": note}
 
 
 def judge(model: Model, table: Table, n_folds: int) -> Row:
@@ -123,24 +132,6 @@ def describe(notes: Counter[str], n_folds: int) -> str:
     """Return what was said of the fits, with how often where not always."""
     parts = [note if n == n_folds else f"{note} in {n} of {n_folds}" for note, n in notes.items() if note]
     return "; ".join(parts)
-
-
-def read_rows() -> list[Row]:
-    """Read the results; what was not measured is absent."""
-    with RESULTS.open(newline="") as file:
-        return [
-            {k: report.parse(k, v) for k, v in row.items() if v != "" or k == "note"} for row in csv.DictReader(file)
-        ]
-
-
-def write_rows(rows: list[Row]) -> None:
-    """Write the results, rounded."""
-    names = list(dict.fromkeys(name for row in rows for name in row))
-    RESULTS.parent.mkdir(parents=True, exist_ok=True)
-    with RESULTS.open("w", newline="") as file:
-        writer = csv.DictWriter(file, names, lineterminator="\n")
-        writer.writeheader()
-        writer.writerows({k: f"{v:.5g}" if isinstance(v, float) else v for k, v in row.items()} for row in rows)
 
 
 if __name__ == "__main__":

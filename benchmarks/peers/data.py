@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.model_selection import KFold, StratifiedKFold
 
 from bcart.datasets import make_hidden_xor
-from benchmarks.machine.cases import data_folder
+from benchmarks.data import read_table
 
 # Depth of bcart's trees, so that a fold takes seconds with one thread; None: all trees.
 CLASSIFICATION = {
@@ -49,24 +49,12 @@ def all_names() -> list[str]:
     return [name.split("/")[-1] for name in {**CLASSIFICATION, **REGRESSION}]
 
 
-def load(names: list[str] | None = None) -> Iterator[Table]:
-    """Yield the tables."""
-    for name, max_depth in {**CLASSIFICATION, **REGRESSION}.items():
-        if names is None or name in names:
-            is_regression = name in REGRESSION
-            X, y = hidden_xor() if name == "xor" else from_file(name)
-            if is_regression:
-                y = y / y.std()  # so that errors and densities of different tables can be compared
-            yield Table(name.split("/")[-1], X, y if is_regression else y.astype(int), max_depth, is_regression)
-
-
-def from_file(name: str) -> tuple[np.ndarray, np.ndarray]:
-    """Read a table whose last column is the target."""
-    path = data_folder() / f"{name}.csv"
-    if not path.exists():
-        raise SystemExit(f"{path} does not exist; set BCART_DATA to a folder with {name}.csv")
-    table = np.loadtxt(path, delimiter=",", skiprows=1)
-    return table[:, :-1], table[:, -1]
+def load(name: str) -> Table:
+    """Return a table."""
+    is_regression = name in REGRESSION
+    X, y = hidden_xor() if name == "xor" else read_table(name)
+    y = y / y.std() if is_regression else y.astype(int)  # errors and densities of different tables can be compared
+    return Table(name.split("/")[-1], X, y, {**CLASSIFICATION, **REGRESSION}[name], is_regression)
 
 
 def hidden_xor() -> tuple[np.ndarray, np.ndarray]:

@@ -71,7 +71,9 @@ def draw(rows: list[Row], path: Path = PATH) -> None:
             xycoords="axes fraction", fontweight="bold", fontsize=10, annotation_clip=False,
         )  # fmt: skip
     figure.suptitle(
-        "Further left is better (coverage: nearer to 0.9). Small dots: tables; large dots: all of them.", fontsize=10
+        "Further left is better (coverage: nearer to 0.9). Small: one table; large: all of them, the geometric mean on "
+        "log scales. Arrows: further right than shown.",
+        fontsize=9,
     )
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, dpi=110)
@@ -114,16 +116,15 @@ def draw_panel(axis: Any, panel: Panel, rows: list[Row], has_names: bool) -> Non
 def draw_model(axis: Any, panel: Panel, values: np.ndarray, height: float, colour: str) -> None:
     """Draw the tables of a model, and what they are together."""
     middle = float(np.exp(np.log(values).mean())) if panel.is_log else float(values.mean())
-    axis.scatter(*within(panel, values, height), s=11, color=colour, alpha=0.45, linewidths=0)
-    is_beyond = panel.most is not None and middle > panel.most
-    marker = ">" if is_beyond else "o"
-    axis.scatter(*within(panel, np.array([middle]), height), s=52, color=colour, marker=marker, zorder=3, linewidths=0)
+    for value in values:
+        draw_mark(axis, panel, value, height, s=11, color=colour, alpha=0.45)
+    draw_mark(axis, panel, middle, height, s=52, color=colour, zorder=3)
 
 
-def within(panel: Panel, values: np.ndarray, height: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return places, those beyond the edge at the edge."""
-    x = values if panel.most is None else np.minimum(values, panel.most)
-    return x, np.full(len(x), height)
+def draw_mark(axis: Any, panel: Panel, value: float, height: float, **style: Any) -> None:
+    """Draw a dot, or an arrow at the edge for what lies beyond."""
+    is_beyond = panel.most is not None and value > panel.most
+    axis.scatter(panel.most if is_beyond else value, height, marker=">" if is_beyond else "o", linewidths=0, **style)
 
 
 def best_of_tables(panel: Panel, rows: list[Row]) -> dict[str, float]:

@@ -53,7 +53,7 @@ def side_by_side(work: Callable[..., Any], jobs: Iterable[tuple[Any, ...]]) -> I
     waiting, started = deque(jobs), deque[Job]()
     while waiting or started:
         running = [job.process for job in started if job.process.is_alive()]
-        if waiting and len(running) < (os.cpu_count() or 1):
+        if waiting and len(running) < len(os.sched_getaffinity(0)):
             started.append(Job(work, waiting.popleft()))
         elif started[0].process.is_alive():
             connection.wait([process.sentinel for process in running])

@@ -1,19 +1,15 @@
-"""The results as tables in benchmarks/README.md."""
+"""The results as a figure and short tables in benchmarks/README.md, and table by table in results/peers.md."""
 
 from __future__ import annotations
-
-import platform
-from importlib.metadata import PackageNotFoundError, version
 
 import numpy as np
 
 from benchmarks.peers import figure
-from benchmarks.peers.data import all_names
-from benchmarks.readme import markdown, replace_section
+from benchmarks.record import RESULTS, markdown, read_rows, replace_section
 
 Row = dict[str, object]
-TEXTS = ("table", "task", "model", "package", "note")
-PACKAGES = ("bcart", "scikit-learn", "pystreed", "pydl8.5", "gosdt", "stochtree", "numpy")
+RESULTS_FILE, PAGE = RESULTS / "peers.csv", RESULTS / "peers.md"
+TEXTS = ("table", "task", "model", "package", "version", "machine", "note")
 SCORES = {  # of a task: heading, form, whether less is better
     "classes": {
         "log_loss": ("Log-loss", ".3f", True),
@@ -37,9 +33,10 @@ TITLES = {"classes": "Classes", "regression": "Numbers"}
 SYNTHETIC = ("xor",)  # made so that a greedy search fails: shown, but not averaged
 
 
-def parse(name: str, text: str) -> object:
-    """Return a value of the file of results."""
-    return text if name in TEXTS else float(text)
+def read_results() -> list[Row]:
+    """Return the results that are there."""
+    rows = read_rows(RESULTS_FILE)
+    return [{"note": ""} | {k: text if k in TEXTS else float(text) for k, text in row.items()} for row in rows]
 
 
 def line(row: Row) -> str:
@@ -49,34 +46,25 @@ def line(row: Row) -> str:
 
 
 def write(rows: list[Row]) -> None:
-    """Draw the figure and replace the tables of the page."""
+    """Draw the figure, and write the tables where they are read."""
     real = [row for row in rows if row["table"] not in SYNTHETIC]
     figure.draw(real)
-    parts = [versions(rows)]
+    short, long = [versions(rows)], ["# Peers, table by table", versions(rows)]
     for task, title in TITLES.items():
         here = [row for row in rows if row["task"] == task]
         averaged = [row for row in real if row["task"] == task]
-        parts += [f"### {title}, over all real tables{exceptions(averaged)}", summary(averaged, task)]
-        parts += [f"### {title}, table by table", depths(here)]
-        parts += [f"{heading}:\n\n{matrix(here, task, name)}" for name, (heading, _, _) in SCORES[task].items()]
-    replace_section("peers", "\n\n".join(parts))
+        short += [f"### {title}, over all real tables{exceptions(averaged)}", summary(averaged, task), depths(here)]
+        long += [f"## {title}", depths(here)]
+        long += [f"{heading}:\n\n{matrix(here, task, name)}" for name, (heading, _, _) in SCORES[task].items()]
+    replace_section("peers", "\n\n".join(short))
+    PAGE.write_text("\n\n".join(long) + "\n")
 
 
 def versions(rows: list[Row]) -> str:
     """Return a line with the version of everything."""
-    known = [f"{package} {found}" for package in PACKAGES if (found := version_of(package))]
-    n_folds = sorted({int(row["folds"]) for row in rows})
-    absent = [name for name in all_names() if name not in names(rows, "table")]
-    rest = f" Not run: {', '.join(absent)}." if absent else ""
-    return f"{', '.join(map(str, n_folds))} folds; Python {platform.python_version()}, {', '.join(known)}.{rest}"
-
-
-def version_of(package: str) -> str:
-    """Return the version of a package, nothing if it is absent."""
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return ""
+    packages = dict.fromkeys(f"{row['package']} {row['version']}" for row in rows)
+    (n_folds,) = {int(row["folds"]) for row in rows}
+    return f"{n_folds} folds, on {rows[0]['machine']}: {', '.join(packages)}."
 
 
 def names(rows: list[Row], key: str) -> list[str]:
@@ -117,9 +105,10 @@ def _average(rows: list[Row], name: str, form: str) -> str:
 def depths(rows: list[Row]) -> str:
     """Say for which trees bcart is exact, and which searches of others were cut short."""
     ours = {row["table"]: row["note"] for row in rows if row["package"] == "bcart"}
-    others = [f"{row['model']} on {row['table']}: {row['note']}" for row in rows if row["package"] != "bcart"]
+    cut = [
+        f"{row['model']} on {row['table']}: {row['note']}" for row in rows if row["package"] != "bcart" and row["note"]
+    ]
     exact = ", ".join(f"{table} {note}" for table, note in ours.items())
-    cut = [text for text in others if not text.endswith(": ")]
     return f"bcart is exact for: {exact}." + (f" Cut short: {'; '.join(cut)}." if cut else "")
 
 
