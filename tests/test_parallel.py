@@ -2,7 +2,9 @@
 
 import os
 import pickle
+import sys
 import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import joblib
 import numpy as np
@@ -125,6 +127,32 @@ def test_one_model_may_be_asked_by_many_threads(name):
     results = joblib.Parallel(n_jobs=4, backend="threading")(joblib.delayed(answers)(fresh) for _ in range(8))
     for result in results:
         assert_same_bits(result, answers(model))
+
+
+def test_threads_that_change_hands_all_the_time_may_ask_one_model_for_different_things():
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        posterior = fitted("classifier", max_depth=3).posterior_
+        for _ in range(150):
+            ask_for_everything_at_once(posterior.with_prior(log_phi=2.0))
+            ask_for_everything_at_once(posterior.with_leaf(alpha=1.0))
+    finally:
+        sys.setswitchinterval(before)
+
+
+def ask_for_everything_at_once(posterior):
+    questions = [
+        lambda: posterior.predict_proba(TABLE[:3]),
+        lambda: pickle.dumps(posterior),
+        lambda: posterior.with_prior(log_phi=1.0).log_score,
+        lambda: posterior.with_leaf(alpha=2.0).log_score,
+        posterior.map_tree,
+        lambda: posterior.log_n_trees,
+    ]
+    with ThreadPoolExecutor(len(questions)) as pool:
+        for answer in [pool.submit(question) for question in questions]:
+            answer.result()
 
 
 # scikit-learn's ways

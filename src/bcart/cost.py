@@ -13,6 +13,7 @@ from scipy.optimize import nnls
 from bcart import _core
 from bcart.cells import Cells
 from bcart.census import estimate_boxes, most_boxes
+from bcart.deadline import steps
 from bcart.errors import InvalidDataError
 from bcart.grid import Binning, Grid
 from bcart.limits import DEFAULT_MAX_MEMORY, Limits, format_bytes
@@ -25,6 +26,7 @@ from bcart.tables import Nominal, read_table
 _PROBE_BYTES = 32_000_000
 _LEAST_PROBE_BYTES = 1_000_000
 _MOST_CLASSES = 100
+_STATISTICS_OF_NUMBERS = 3
 _BEYOND_THE_CACHE = 1.4  # a large graph takes so many times as long as the probes tell: it waits for memory
 _SWEEPS_OF_A_FOLD = 3  # that the core allows for: two on a slow machine
 
@@ -152,17 +154,29 @@ def estimate_cost(
     if present is not None:
         table, targets, weights = table.take(present), targets[present], weights[present]
     grid = Grid.from_table(table, max_bins, binning, weights, limits.n_workers)
-    try:
-        n_distinct = len(set(targets.tolist()))
-    except TypeError as error:
-        raise InvalidDataError(f"y must be labels or numbers: {error}") from None
-    is_number = targets.dtype.kind == "f" and bool((targets != np.floor(targets)).any())
-    is_number |= targets.dtype.kind in "iuf" and n_distinct > _MOST_CLASSES
-    n_statistics = 3 if is_number else n_distinct
     codes = grid.encode_table(table, limits.n_workers)
     labels = np.zeros(len(codes), dtype=np.uint8)
-    cells = Cells.from_labels(codes, labels, n_statistics, weights, grid.kinds, n_jobs=limits.n_workers)
+    cells = Cells.from_labels(codes, labels, _n_statistics_of(targets), weights, grid.kinds, n_jobs=limits.n_workers)
     return predict_cost(cells, Family(max_depth, min_samples_leaf, min_samples_split), limits)
+
+
+def _n_statistics_of(targets: npt.NDArray[Any]) -> int:
+    """Return the number of classes, or what a leaf knows of numbers."""
+    distinct = set[Any]()
+    for rows in steps(len(targets)):
+        here = targets[rows]
+        distinct.update(_distinct_among(here))
+        is_number = here.dtype.kind == "f" and bool((here != np.floor(here)).any())
+        if is_number or (here.dtype.kind in "iuf" and len(distinct) > _MOST_CLASSES):
+            return _STATISTICS_OF_NUMBERS
+    return len(distinct)
+
+
+def _distinct_among(labels: npt.NDArray[Any]) -> set[Any]:
+    try:
+        return set(labels.tolist())
+    except TypeError as error:
+        raise InvalidDataError(f"y must be labels or numbers: {error}") from None
 
 
 def predict_cost(cells: Cells, family: Family, limits: Limits, n_runs: int = 2) -> CostEstimate:

@@ -98,7 +98,7 @@ class Unchangeable:
 
     def __getstate__(self) -> dict[str, Any]:
         fields = getattr(self, "__dataclass_fields__", self.__dict__)
-        return {name: value for name, value in self.__dict__.items() if name in fields}
+        return {name: value for name, value in vars(self).copy().items() if name in fields}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         for array in _arrays_in(state):

@@ -358,7 +358,9 @@ class Posterior(Unchangeable):
     @property
     def _room(self) -> int:
         """Bytes that are left of what the graph was allowed."""
-        held = self.graph.n_bytes + sum(part.nbytes for part in self.__dict__.values() if isinstance(part, np.ndarray))
+        held = self.graph.n_bytes + sum(
+            part.nbytes for part in vars(self).copy().values() if isinstance(part, np.ndarray)
+        )
         held += self._depths.n_bytes if "_depths" in self.__dict__ else 0
         held += self.graph.fold.n_bytes if self.graph.fold is not None else 0
         held += self.graph.core.n_bytes_of_tests
@@ -373,7 +375,7 @@ class Posterior(Unchangeable):
     def _with(self, kept: set[str], **changes: Any) -> Posterior:
         """Return a posterior with other parts, and what has been computed already and is not touched by them."""
         other = Posterior(**{**self.__getstate__(), **changes})
-        other.__dict__.update({name: value for name, value in self.__dict__.items() if name in kept})
+        other.__dict__.update({name: value for name, value in vars(self).copy().items() if name in kept})
         return other
 
     def __getstate__(self) -> dict[str, Any]:

@@ -50,7 +50,7 @@ class TreePrior(ABC):
         return self.core.log_split(depth, n_splits)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in self.__dict__.items() if name != "core"}
+        return {name: value for name, value in vars(self).copy().items() if name != "core"}
 
 
 @within_memory()

@@ -11,9 +11,9 @@ from bcart import _core
 from bcart.cached import cached_property
 from bcart.grid import Grid
 from bcart.parse import FloatArray
+from bcart.questions import describe_test
 from bcart.split_tests import Tests
 from bcart.tables import refuse_infinite
-from bcart.tree import describe_test
 
 _MISSING = 0  # the position of a missing value; known ones follow
 _FIRST_LABEL = 2  # behind the position of labels that are not known

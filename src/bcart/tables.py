@@ -115,12 +115,12 @@ def read_table(X: Any, nominal: Nominal = "from_dtype", names: Sequence[str] | N
     return Table(tuple(columns))
 
 
-def as_numbers(X: Any, names: Sequence[str], categories: Sequence[Labels | None]) -> FloatArray:
-    """Return rows as numbers, labels by their places among those known: how trees and grids see a table."""
+def as_numbers(X: Any, names: Sequence[str], categories: Sequence[Labels | None]) -> list[FloatArray]:
+    """Return columns as numbers, labels by their places among those known: how trees and grids see a table."""
     nominal = [labels is not None for labels in categories]
-    rows = np.column_stack(read_table(X, nominal, names).numbers(categories))
-    refuse_infinite(names, rows.T)
-    return rows
+    columns = read_table(X, nominal, names).numbers(categories)
+    refuse_infinite(names, columns)
+    return columns
 
 
 def as_rows(columns: Sequence[npt.NDArray[Any]]) -> npt.NDArray[Any]:
@@ -264,8 +264,11 @@ def refuse_infinite(
 ) -> None:
     """Say where the first infinite number is, if there is one; `taken` tells which rows of a table these are."""
     for name, numbers in zip(names, columns, strict=True):
-        if np.isinf(numbers).any():
-            place = int(np.flatnonzero(np.isinf(numbers))[0])
+        for rows in steps(len(numbers)):
+            is_infinite = np.isinf(numbers[rows])
+            if not is_infinite.any():
+                continue
+            place = rows.start + int(np.argmax(is_infinite))
             row = place if taken is None else int(np.flatnonzero(taken)[place])
             raise InvalidDataError(
                 f"column {name!r} contains {numbers[place]} (row {row}); clip infinite values, or make them missing "

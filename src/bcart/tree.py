@@ -10,10 +10,12 @@ import numpy as np
 import numpy.typing as npt
 
 from bcart.cached import cached_property
+from bcart.deadline import steps
 from bcart.errors import InvalidModelError
 from bcart.leaves import LeafModel, central_interval
 from bcart.memory import within_memory
 from bcart.parse import FloatArray, Unchangeable, as_classes, as_exact, as_tail, as_tuple
+from bcart.questions import describe_test
 from bcart.tables import Labels, as_categories, as_numbers
 
 IntArray = npt.NDArray[np.int32]
@@ -180,7 +182,11 @@ class Tree(Unchangeable):
 
     def apply(self, X: npt.ArrayLike) -> npt.NDArray[np.int64]:
         """Return the leaf that each row of `X` falls into, as a node number."""
-        rows = as_numbers(X, self.feature_names, self.categories)
+        columns = as_numbers(X, self.feature_names, self.categories)
+        leaves = [self._apply(np.column_stack([column[rows] for column in columns])) for rows in steps(len(columns[0]))]
+        return np.concatenate([np.empty(0, np.int64), *leaves])
+
+    def _apply(self, rows: FloatArray) -> npt.NDArray[np.int64]:
         node = np.zeros(len(rows), dtype=np.int64)
         for _ in range(self.depth):
             active = np.flatnonzero(self.feature[node] >= 0)
@@ -372,15 +378,6 @@ class Tree(Unchangeable):
         from bcart.export import write_html
 
         return write_html(self)
-
-
-def describe_test(name: str, labels: Labels | None, threshold: float, category: int, missing_left: bool) -> str:
-    """Write a question for a person."""
-    if labels is not None and category >= 0:
-        return f"{name} is {labels[category]}"
-    if threshold == -np.inf:
-        return f"{name} is missing"
-    return f"{name} < {threshold:.10g}{' or missing' if missing_left else ''}"
 
 
 _MOST_CLASSES = 5  # that a leaf names when it is printed

@@ -14,7 +14,7 @@ LEVELS = (
     {"errors", "cached", "deadline", "writing", "colours"},
     {"parse", "memory"},
     {"tables"},
-    {"limits"},
+    {"limits", "questions"},
     {"_core"},
     {"grid", "cells"},
     {"listing", "split_tests"},

@@ -53,7 +53,7 @@ def call(function, rows, dtype, n_results=0):
 def probe(tree, rng, dtype):
     """Rows near the thresholds as the tree takes them, and as numbers for C."""
     rows = random_rows(rng, tree, 60, precision=TYPES[dtype][1])
-    return rows, as_numbers(rows, tree.feature_names, tree.categories)
+    return rows, np.column_stack(as_numbers(rows, tree.feature_names, tree.categories))
 
 
 @needs_gcc

@@ -75,6 +75,8 @@ SETUPS = {
     "folded": "X = np.random.default_rng(0).integers(0, 60, (1000, 80)); family = bcart.Family(max_depth=2);"
     "cells = bcart.Cells(X, np.eye(2)[X[:, 0] % 2]); graph = bcart.build_graph(cells, family, folding='always');"
     "posterior = bcart.Posterior(graph); posterior.map_tree()",
+    "a tree": "tree = classifier(max_depth=4).fit(*coins(300)).tree_; rows = np.zeros((6_000_000, 20))",
+    "many targets": "X, y = np.zeros((6_000_000, 1)), np.random.default_rng(0).random(6_000_000)",
     "many tests": "graph = bcart.build_graph(bcart.Cells(255 - np.eye(255, 600, dtype=int), np.ones((255, 2))),"
     "bcart.Family(max_depth=1))",
 }
@@ -89,6 +91,8 @@ PHASES = {
     "samples of a fold": ("folded", "posterior.sample(1000, 0)"),
     "predictions of a fold": ("folded", "posterior.predict(X)"),
     "paths of a fold": ("folded", "posterior.sample_paths(X, 10, 0)"),
+    "rows of a tree": ("a tree", "while True: tree.apply(rows)"),
+    "cost of many targets": ("many targets", "while True: bcart.estimate_cost(X, y)"),
     "tests": ("many tests", "while True: graph.core.all_tests()"),
 }
 

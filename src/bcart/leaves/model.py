@@ -155,4 +155,4 @@ class LeafModel(ABC):
         return rows
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in self.__dict__.items() if name != "core"}
+        return {name: value for name, value in vars(self).copy().items() if name != "core"}

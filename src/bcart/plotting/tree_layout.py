@@ -12,7 +12,8 @@ import numpy.typing as npt
 
 from bcart.parse import FloatArray
 from bcart.plotting.text import shorten, text_width
-from bcart.tree import Tree, describe_test
+from bcart.questions import describe_test
+from bcart.tree import Tree
 
 SIZE = 9.0  # of text, in points
 SMALL = 7.5
