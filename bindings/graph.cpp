@@ -37,8 +37,7 @@ Graph build(const Input<Code, 2>& codes, const std::vector<std::size_t>& n_bins,
   Workers workers(n_workers, monitor, deadline_in(seconds, kShareOfListing));
   return_unused_heap();  // what earlier work left there is not counted
   Graph graph = build_graph(cells, family, {max_bytes, folding}, workers, monitor.progress);
-  // Tables of the tests that may be asked would be large. Those of a fold are not known yet.
-  if (graph.n_folded == 0 && !graph.tests.is_narrow()) graph.list_tests(TestNumbers(n_bins, kinds).size(), workers);
+  if (graph.wants_listed_tests()) graph.list_tests(TestNumbers(n_bins, kinds).size(), workers);
   return graph;
 }
 
@@ -86,6 +85,7 @@ Graph restore(std::vector<std::size_t> n_bins, std::vector<Kind> kinds, const In
   graph.kinds = std::move(kinds);
   graph.max_depth = max_depth;
   graph.n_folded = is_folded ? kFoldedLevels : 0;
+  graph.has_listed_tests = graph.wants_listed_tests();
   graph.ending = ending;
   return graph;
 }
@@ -107,7 +107,7 @@ std::tuple<Codes, Codes, Codes, Codes> all_tests(const Graph& graph) {
   at_work(1, [&](Workers& workers) {
     Steps steps(workers, 0);
     for (std::size_t place = 0; place < n_tests; ++place) {
-      const Test test = numbers.test(graph.asked.size() > 0 ? graph.asked[place] : static_cast<std::uint32_t>(place));
+      const Test test = numbers.test(graph.has_listed_tests ? graph.asked[place] : static_cast<std::uint32_t>(place));
       feature[place] = test.feature;
       form[place] = static_cast<std::uint32_t>(test.form);
       lower[place] = test.lower;
@@ -194,7 +194,7 @@ void bind_graph(nb::module_& module) {
       .def("__init__", &make_fold, "graph"_a, "codes"_a.noconvert(), "statistics"_a.noconvert(),
            "weights"_a.noconvert(), "min_samples_leaf"_a, "min_samples_split"_a, "n_workers"_a, nb::keep_alive<1, 2>(),
            nb::keep_alive<1, 3>(), nb::keep_alive<1, 4>(), nb::keep_alive<1, 5>())
-      .def_prop_ro("n_bytes", [](const Fold& fold) { return fold_bytes(fold.cells()); });
+      .def_prop_ro("n_bytes", [](const Fold& fold) { return bytes_of_fold(fold.cells()); });
 
   nb::class_<ByteCounts>(module, "ByteCounts")
       .def("__init__", &count_bytes, "n_cells"_a, "n_bins"_a, "kinds"_a, "n_statistics"_a)
@@ -203,12 +203,14 @@ void bind_graph(nb::module_& module) {
       .def_ro("a_split", &ByteCounts::a_split)
       .def_ro("fold", &ByteCounts::fold);
   module.def(
-      "fold_seconds",
+      "sums_a_cell",
       [](const Input<Code, 2>& codes, const std::vector<std::size_t>& n_bins, const Input<double, 2>& statistics,
-         const Input<double, 1>& weights, double n_cells_in_boxes, double n_pairs) {
-        return fold_seconds(as_cells(codes, n_bins, {}, statistics, weights), n_cells_in_boxes, n_pairs);
+         const Input<double, 1>& weights) {
+        const Cells cells = as_cells(codes, n_bins, {}, statistics, weights);
+        return at_work(1, [&](Workers& workers) { return sums_a_cell(cells, workers); });
       },
-      "codes"_a, "n_bins"_a, "statistics"_a, "weights"_a, "n_cells_in_boxes"_a, "n_pairs"_a);
+      "codes"_a, "n_bins"_a, "statistics"_a, "weights"_a);
+  module.def("fold_seconds", &fold_seconds, "sums_a_cell"_a, "n_cells_in_boxes"_a, "n_pairs"_a);
 }
 
 }  // namespace bcart::bindings

@@ -35,6 +35,14 @@ def test_256_values_go_into_255_bins():
     assert model.posterior_.grid.n_bins == (255,)
 
 
+def test_a_graph_without_splits_asks_no_test_of_the_very_many_that_are_possible():
+    X = np.random.default_rng(0).normal(size=(300, 300))
+    posterior = fit(X, X[:, 0] > 0, max_bins=250, max_depth=3, min_samples_leaf=200).posterior_
+    assert posterior.n_splits == 0
+    assert posterior.graph.core.n_bytes_of_tests == 0
+    assert posterior.predict_proba(X[:2]).tolist() == [posterior.map_tree().predictive[0].tolist()] * 2
+
+
 SIDES = (42, 42, 40)  # 70,560 cells, more than fit into two bytes
 
 

@@ -77,8 +77,9 @@ void Batch::make_room() {
   for (std::size_t shard = 0; shard < kShards; ++shard)
     is_tight[shard >> kHashBits] |= !table_[shard].has_room(n_slots);
   if (std::none_of(is_tight.begin(), is_tight.end(), [](bool is) { return is; })) return;
-  workers_.run(kShards, [&](std::size_t shard, std::size_t) {
-    if (is_tight[shard >> kHashBits]) table_[shard].grow_for(n_slots);
+  workers_.run(kShards, [&](std::size_t shard, std::size_t worker) {
+    const auto checkpoint = [&] { workers_.checkpoint(worker); };
+    if (is_tight[shard >> kHashBits]) table_[shard].grow_for(n_slots, checkpoint);
   });
 }
 
@@ -92,7 +93,7 @@ bool Batch::try_to_explore() {
     tools.full_shards.clear();
   }
   for (std::size_t shard = 0; shard < kShards; ++shard) {
-    if (is_full[shard]) table_[shard].double_size();
+    if (is_full[shard]) table_[shard].double_size([&] { workers_.watch(); });
   }
   return std::none_of(is_full.begin(), is_full.end(), [](bool is) { return is; });
 }

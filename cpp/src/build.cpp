@@ -54,8 +54,9 @@ Graph graph_of_root(const Cells& cells) {
   graph.n_cells = Array<std::uint32_t>(1);
   graph.n_cells[0] = static_cast<std::uint32_t>(cells.n_cells);
   graph.statistics = Array<double>(cells.n_statistics);
-  for (std::size_t i = 0; i < cells.n_cells * cells.n_statistics; ++i) {
-    graph.statistics[i % cells.n_statistics] += cells.statistics[i];
+  for (std::size_t cell = 0; cell < cells.n_cells; ++cell) {
+    const double* added = cells.statistics + cell * cells.n_statistics;
+    for (std::size_t i = 0; i < cells.n_statistics; ++i) graph.statistics[i] += added[i];
   }
   graph.n_cells_found = cells.n_cells;
   return graph;
@@ -64,7 +65,7 @@ Graph graph_of_root(const Cells& cells) {
 class Builder {
  public:
   Builder(const Cells& cells, const Family& family, const BuildLimits& limits, const ByteCounts& bytes,
-          const SplitRules& rules, Graph root, Workers& workers, Progress& progress)
+          SplitRules& rules, Graph root, Workers& workers, Progress& progress)
       : cells_(cells),
         family_(family),
         limits_(limits),
@@ -126,7 +127,7 @@ class Builder {
   const Family& family_;
   const BuildLimits& limits_;
   const ByteCounts& bytes_;
-  const SplitRules& rules_;
+  SplitRules& rules_;
   Graph graph_;
   Workers& workers_;
   Progress& progress_;

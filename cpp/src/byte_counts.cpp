@@ -18,12 +18,11 @@ constexpr std::size_t kLittleWork = 1 << 16;
 // Of each box: the table while the graph is built, later the answers of sweeps, what a response needs, and a copy of
 // the statistics, which sorting and pickling take, with what comes with it.
 constexpr std::size_t bytes_besides(std::size_t statistics) { return 52 + 5 * statistics / 4; }
-static_assert(bytes_besides(2 * sizeof(double)) >= Batch::kBytesPerBox);
+static_assert(bytes_besides(sizeof(double)) >= Batch::kBytesPerBox);
 
 std::size_t bytes_a_box(std::size_t n_statistics) {
   const std::size_t statistics = n_statistics * sizeof(double);
-  const std::size_t besides = std::max(bytes_besides(statistics), Batch::kBytesPerBox);
-  return sizeof(std::uint64_t) + 2 * sizeof(std::uint32_t) + statistics + besides;
+  return sizeof(std::uint64_t) + 2 * sizeof(std::uint32_t) + statistics + bytes_besides(statistics);
 }
 
 std::size_t bytes_a_split(const Cells& cells) {
@@ -36,7 +35,7 @@ ByteCounts::ByteCounts(const Cells& cells)
     : workspace((cells.n_cells + 1) * sizeof(Cell) + CodeSums::n_bytes(cells)),
       a_box(bytes_a_box(cells.n_statistics)),
       a_split(bytes_a_split(cells)),
-      fold(bytes_of_folding(cells)) {
+      fold(bytes_of_fold_and_tests(cells)) {
   const CutCounts counts = count_cuts(cells.n_bins, cells.kinds);
   rules = bytes_of_rules(counts, cells.n_cells);
   work = counts.max_splits(cells.n_cells) * Batch::kBytesPerSplit;

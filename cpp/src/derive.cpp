@@ -55,7 +55,33 @@ void append_to(std::vector<T>& all, const std::vector<T>& more) {
   all.insert(all.end(), more.begin(), more.end());
 }
 
+// Takes no more memory than for both the trees and one part.
+Derivations put_together(std::vector<Derivations> parts, Workers& workers) {
+  std::size_t n_trees = 0, n_nodes = 0, n_statistics = 0;
+  for (const Derivations& part : parts) {
+    n_trees += part.tree_ends.size();
+    n_nodes += part.n_nodes();
+    n_statistics += part.statistics.size();
+  }
+  Derivations trees;
+  trees.reserve(n_trees, n_nodes, n_statistics);
+  for (Derivations& part : parts) {
+    trees.append(part);
+    part = {};
+    workers.watch();
+  }
+  return trees;
+}
+
 }  // namespace
+
+void Derivations::reserve(std::size_t n_trees, std::size_t n_nodes, std::size_t n_statistics) {
+  tree_ends.reserve(n_trees);
+  log_weight.reserve(n_trees);
+  statistics.reserve(n_statistics);
+  test.reserve(n_nodes);
+  right.reserve(n_nodes);
+}
 
 void Derivations::append(const Derivations& more) {
   for (const std::uint64_t end : more.tree_ends) tree_ends.push_back(n_nodes() + end);
@@ -107,9 +133,7 @@ Derivations derive_samples(const Grammar& grammar, std::uint64_t seed, std::size
     };
     derive(grammar, unfolder, choose, parts[i / kWaysTogether]);
   });
-  Derivations trees;
-  for (const Derivations& part : parts) trees.append(part);
-  return trees;
+  return put_together(std::move(parts), workers);
 }
 
 }  // namespace bcart

@@ -24,7 +24,11 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 template <class Task>
 void for_each_batch(const Columns& table, Workers& workers, const Task& task) {
   workers.run_ranges(0, table.n_rows, kRowsAtOnce, [&](std::size_t begin, std::size_t end, std::size_t worker) {
-    for (; begin < end; begin += kBatch) task(begin, std::min(begin + kBatch, end), worker);
+    Steps steps(workers, worker);
+    for (; begin < end; begin += kBatch) {
+      task(begin, std::min(begin + kBatch, end), worker);
+      steps.add(kBatch * table.size());
+    }
   });
 }
 

@@ -1,10 +1,9 @@
 #include "bcart/fold.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
+#include <cstdint>
 #include <numeric>
-#include <span>
 
 namespace bcart {
 namespace {
@@ -12,40 +11,46 @@ namespace {
 constexpr double kSecondsAPair = 3e-7;
 constexpr double kSecondsASum = 3e-8;  // which counts where cells are so many that they are not in the cache
 
-bool are_whole(std::span<const double> numbers) {
-  double sum = 0;
-  for (const double number : numbers) {
-    if (number != std::floor(number)) return false;
+// Whether all statistics and weights are whole numbers, each with a sum that doubles hold.
+bool are_sums_exact(const Cells& cells, Workers& workers) {
+  Steps steps(workers, 0);
+  double sum_of_statistics = 0, sum_of_weights = 0;
+  const auto add_whole = [](double number, double& sum) {
     sum += std::abs(number);
+    return number == std::floor(number);
+  };
+  for (Cell cell = 0; cell < cells.n_cells; ++cell) {
+    bool is_whole = add_whole(cells.weights[cell], sum_of_weights);
+    const double* statistics = cells.statistics + cell * cells.n_statistics;
+    for (std::size_t i = 0; i < cells.n_statistics; ++i) is_whole &= add_whole(statistics[i], sum_of_statistics);
+    if (!is_whole) return false;
+    steps.add(cells.n_statistics);
   }
-  return sum < 0x1p53;
+  return std::max(sum_of_statistics, sum_of_weights) < 0x1p53;
 }
 
-bool are_sums_exact(const Cells& cells) {
-  return are_whole({cells.statistics, cells.n_cells * cells.n_statistics}) && are_whole({cells.weights, cells.n_cells});
-}
-
-// The part of all cells that do not have the most frequent code of a feature.
-double part_of_rarer_codes(const Cells& cells, std::size_t feature) {
-  std::array<std::size_t, 256> counts{};
-  for (Cell cell = 0; cell < cells.n_cells; ++cell) ++counts[cells.row(cell)[feature]];
-  const auto most = static_cast<double>(*std::max_element(counts.begin(), counts.end()));
-  return 1 - most / static_cast<double>(cells.n_cells);
-}
-
-// About how many sums a cell is added to for each box (see Twigs): on the rarer side of each feature, to the sums of
-// the rarer codes of all; or, where sums are not exact, on both sides to those of all codes.
-double sums_a_cell(const Cells& cells) {
-  const auto n_features = static_cast<double>(cells.n_features);
-  if (!are_sums_exact(cells)) return 2 * n_features * (1 + n_features);
-  double n_rarer = 0;
-  for (std::size_t f = 0; f < cells.n_features; ++f) n_rarer += part_of_rarer_codes(cells, f);
-  return n_rarer * (1 + n_rarer);
+// For each feature, the part of all cells that do not have its most frequent code; together.
+double parts_of_rarer_codes(const Cells& cells, Workers& workers) {
+  std::vector<std::size_t> first(cells.n_features + 1);  // of the counts of each feature
+  std::partial_sum(cells.n_bins.begin(), cells.n_bins.end(), first.begin() + 1);
+  std::vector<std::uint32_t> counts(first.back());
+  Steps steps(workers, 0);
+  for (Cell cell = 0; cell < cells.n_cells; ++cell) {
+    const Code* row = cells.row(cell);
+    for (std::size_t f = 0; f < cells.n_features; ++f) ++counts[first[f] + row[f]];
+    steps.add(cells.n_features);
+  }
+  double parts = 0;
+  for (std::size_t f = 0; f < cells.n_features; ++f) {
+    const std::uint32_t most = *std::max_element(counts.begin() + first[f], counts.begin() + first[f + 1]);
+    parts += 1 - most / static_cast<double>(cells.n_cells);
+  }
+  return parts;
 }
 
 }  // namespace
 
-std::size_t fold_bytes(const Cells& cells) {
+std::size_t bytes_of_fold(const Cells& cells) {
   const std::size_t n_bins = std::accumulate(cells.n_bins.begin(), cells.n_bins.end(), std::size_t{0});
   const std::size_t values = (cells.n_statistics + 1) * sizeof(double);
   const std::size_t at_work = (2 * cells.n_features + 4) * sizeof(std::uint32_t) + sizeof(std::size_t);  // see Twigs
@@ -53,12 +58,21 @@ std::size_t fold_bytes(const Cells& cells) {
          cells.n_cells * (values + kBoxesAtOnce * at_work) + n_bins * (cells.n_statistics + 3) * 4 * sizeof(double);
 }
 
-std::size_t bytes_of_folding(const Cells& cells) {
-  return fold_bytes(cells) + TestNumbers(cells.n_bins, cells.kinds).size() * kBytesPerTest;
+std::size_t bytes_of_fold_and_tests(const Cells& cells) {
+  return bytes_of_fold(cells) + TestNumbers(cells.n_bins, cells.kinds).size() * kBytesPerTest;
 }
 
-double fold_seconds(const Cells& cells, double n_cells_in_boxes, double n_pairs) {
-  return std::max(n_pairs * kSecondsAPair, n_cells_in_boxes * sums_a_cell(cells) * kSecondsASum);
+// On the rarer side of each feature, to the sums of the rarer codes of all; or, where sums are not exact, on both sides
+// to those of all codes.
+double sums_a_cell(const Cells& cells, Workers& workers) {
+  const auto n_features = static_cast<double>(cells.n_features);
+  if (!are_sums_exact(cells, workers)) return 2 * n_features * (1 + n_features);
+  const double n_rarer = parts_of_rarer_codes(cells, workers);
+  return n_rarer * (1 + n_rarer);
+}
+
+double fold_seconds(double sums_a_cell, double n_cells_in_boxes, double n_pairs) {
+  return std::max(n_pairs * kSecondsAPair, n_cells_in_boxes * sums_a_cell * kSecondsASum);
 }
 
 Fold::Fold(const Graph& graph, const Cells& cells, const Family& family, Workers& workers)
@@ -66,7 +80,7 @@ Fold::Fold(const Graph& graph, const Cells& cells, const Family& family, Workers
       cells_(cells),
       family_(family),
       rules_(cells_, family_, workers),
-      is_exact_(are_sums_exact(cells)),
+      is_exact_(are_sums_exact(cells, workers)),
       parents_(graph.n_boxes()) {
   values_.reserve(cells.n_cells * n_values());
   for (Cell cell = 0; cell < cells.n_cells; ++cell) {

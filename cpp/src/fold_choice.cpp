@@ -16,19 +16,27 @@ constexpr double kRather = 1.5;             // the same, one layer before it
 
 }  // namespace
 
-bool FoldChoice::is_possible(std::size_t depth) const {
+bool FoldChoice::is_possible(std::size_t depth) {
   const Layer& layer = layers_[depth];
   const std::size_t n_bytes =
       bytes_.fold + layer.n_boxes * (bytes_.a_box + sizeof(BoxId)) + layer.n_splits * bytes_.a_split;
   if (n_bytes > limits_.max_bytes) return false;
   if (limits_.folding != Folding::automatic) return limits_.folding == Folding::always;
   const double n_pairs = layers_.n_possible(depth, 2);
-  const std::size_t n_at_once = std::min(workers_.size(), layer.size());
-  const double seconds = workers_.seconds_left() * static_cast<double>(n_at_once);
-  if (std::isfinite(seconds) && fold_seconds(cells_, static_cast<double>(layer.n_cells), n_pairs) > seconds)
-    return false;
+  if (std::isfinite(workers_.seconds_left()) && !has_time_for(n_pairs, layer)) return false;
   const bool is_wanted = depth + kFoldedLevels == family_.max_depth;
   return n_pairs <= (is_wanted ? kMaxWantedPairs : kMaxFoldedPairs);
+}
+
+bool FoldChoice::has_time_for(double n_pairs, const Layer& layer) {
+  try {
+    if (!sums_a_cell_) sums_a_cell_ = sums_a_cell(cells_, workers_);
+  } catch (const DeadlinePassed&) {
+    return false;
+  }
+  const auto n_at_once = static_cast<double>(std::min(workers_.size(), layer.size()));
+  return fold_seconds(*sums_a_cell_, static_cast<double>(layer.n_cells), n_pairs) <=
+         workers_.seconds_left() * n_at_once;
 }
 
 double FoldChoice::expected_bytes(std::size_t depth) const {
@@ -39,7 +47,7 @@ double FoldChoice::expected_bytes(std::size_t depth) const {
 
 // The last two layers would surely take too much memory; or would have to read far more cells than there are splits,
 // which a fold reads less often.
-bool FoldChoice::is_better(std::size_t depth) const {
+bool FoldChoice::is_better(std::size_t depth) {
   if (depth + kFoldedLevels != family_.max_depth || !is_possible(depth)) return false;
   if (limits_.folding != Folding::automatic) return limits_.folding == Folding::always;
   const bool has_time = std::isinf(workers_.seconds_left());  // for a layer in vain
@@ -47,7 +55,7 @@ bool FoldChoice::is_better(std::size_t depth) const {
          expected_bytes(depth) > (has_time ? kSurely : 1) * static_cast<double>(limits_.max_bytes);
 }
 
-bool FoldChoice::is_better_from_above(std::size_t depth) const {
+bool FoldChoice::is_better_from_above(std::size_t depth) {
   return depth > 0 && depth + 1 == family_.max_depth && limits_.folding == Folding::automatic &&
          expected_bytes(depth) > kRather * static_cast<double>(limits_.max_bytes) && is_possible(depth - 1);
 }

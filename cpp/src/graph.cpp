@@ -57,6 +57,7 @@ void Graph::list_tests(std::size_t n_possible, Workers& workers) {
     n_before[word] = n_asked;
     n_asked += static_cast<std::uint32_t>(std::popcount(is_asked[word]));
   }
+  has_listed_tests = true;
   asked = Array<std::uint32_t>(n_asked);
   workers.run_ranges(0, n_splits(), kGrain, [&](std::size_t begin, std::size_t end, std::size_t) {
     for (std::size_t split = begin; split < end; ++split) {

@@ -64,8 +64,11 @@ class Responder {
   // meet few boxes together.
   std::vector<Tally> run() {
     const std::size_t lane_bytes = grammar_.depths.n_places() * sizeof(double);
-    n_passes_ = std::clamp<std::size_t>(max_bytes_ / lane_bytes, 1, workers_.size());
-    const std::size_t n_lanes = std::min(max_bytes_ / n_passes_, kLaneBytes) / lane_bytes;
+    const std::size_t besides = bytes_besides_lanes(grammar_.graph, queries_);
+    const std::size_t most_passes = std::max<std::size_t>(1, std::min(workers_.size(), queries_.n_queries));
+    n_passes_ = std::clamp<std::size_t>(max_bytes_ / (lane_bytes + besides), 1, most_passes);
+    const std::size_t of_a_pass = std::max(max_bytes_ / n_passes_, besides) - besides;
+    const std::size_t n_lanes = std::min(of_a_pass, kLaneBytes) / lane_bytes;
     const std::size_t most = std::max<std::size_t>(1, std::min(n_lanes, queries_.n_queries));
     switch (std::bit_floor(std::min(most, kMaxLanes))) {
       case 8:
@@ -88,6 +91,7 @@ class Responder {
   template <std::size_t kLanes>
   void run_in_lanes() {
     const std::size_t n_groups = (queries_.n_queries + kLanes - 1) / kLanes;
+    n_passes_ = std::min(n_passes_, n_groups);
     for (std::atomic<std::size_t> next_group = 0; next_group < n_groups;) {
       run_to_rim<kLanes>(next_group, n_groups);
       run_through_fold();

@@ -27,17 +27,6 @@ std::size_t bytes_of_rules(const CutCounts& counts, std::size_t n_cells) {
 
 SplitRules::SplitRules(const Cells& cells, const Family& family, Workers& workers)
     : cells_(cells), family_(family), numbers_(cells.n_bins, cells.kinds) {
-  prepare(workers);
-}
-
-SplitRules::SplitRules(const Cells& cells, const Family& family)
-    : cells_(cells), family_(family), numbers_(cells.n_bins, cells.kinds) {
-  Monitor monitor;
-  Workers alone(1, monitor);
-  prepare(alone);
-}
-
-void SplitRules::prepare(Workers& workers) {
   fingerprints_ = cell_fingerprints(cells_.n_cells);
   features_ = features_that_divide_anew(workers);
   first_bin_.resize(cells_.n_features);
@@ -118,28 +107,18 @@ void SplitRules::add_cuts(std::size_t feature, const CutBlock& block) {
   }
 }
 
-const std::uint64_t* SplitRules::answers() const {
-  if (!has_answers_.load(std::memory_order_acquire)) {
-    Monitor monitor;
-    Workers alone(1, monitor);
-    find_answers(alone);
-  }
-  return answers_.data();
-}
-
-void SplitRules::find_answers(Workers& workers) const {
-  const std::lock_guard lock(answers_mutex_);
-  if (has_answers_.load(std::memory_order_relaxed)) return;
+void SplitRules::find_answers(Workers& workers) {
+  if (has_answers_) return;
   answers_ = Array<std::uint64_t>(cells_.n_cells * n_words_);
   answers_.expect_filling();
   workers.run_ranges(0, cells_.n_cells, kCellsAtOnce, [&](std::size_t begin, std::size_t end, std::size_t) {
     for (std::size_t cell = begin; cell < end; ++cell) write_answers(static_cast<Cell>(cell));
   });
-  has_answers_.store(true, std::memory_order_release);
+  has_answers_ = true;
 }
 
 // Cuts of one block hold for a code from some cut on, or for none of them.
-void SplitRules::write_answers(Cell cell) const {
+void SplitRules::write_answers(Cell cell) {
   for (std::size_t cut = 0; cut < n_cuts(); cut = cuts_[cut].block_end) {
     const std::uint32_t code = cells_.row(cell)[cuts_[cut].feature];
     if (code < cuts_[cut].first) continue;

@@ -79,7 +79,7 @@ bool SplitFinder::is_allowed(std::uint64_t mask, std::size_t n_cells) const {
 
 // The answers of up to eight cells to eight cuts: bit i of byte k is that of cell i to the k-th of them.
 std::uint64_t SplitFinder::answers_of_eight(std::span<const Cell> cells, std::size_t byte) const {
-  const std::uint64_t* const answers = answers_ + byte / 8;
+  const std::uint64_t* const answers = rules_.answers_.data() + byte / 8;
   std::uint64_t block = 0;
   for (std::size_t i = 0; i < cells.size(); ++i) {
     block |= (answers[cells[i] * rules_.n_words_] >> byte % 8 * 8 & 0xff) << 8 * i;
@@ -135,7 +135,6 @@ std::size_t SplitFinder::list_cuts(std::uint64_t all, const std::uint64_t* masks
 
 void SplitFinder::find_by_masks(std::span<const Cell> box, Array<Split>& splits) {
   if (box.size() < 2 || !is_heavy_enough(box)) return;
-  if (answers_ == nullptr) answers_ = rules_.answers();
   box.size() <= kMaxTinyBox ? find_in(box, tiny_masks_.data(), splits) : find_in(box, masks_.data(), splits);
 }
 

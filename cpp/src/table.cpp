@@ -5,6 +5,11 @@
 #include <vector>
 
 namespace bcart {
+namespace {
+
+constexpr std::size_t kBucketsAtOnce = 1 << 14;
+
+}  // namespace
 
 // Workers try free slots in the same order, so that no key gets two of them.
 TableSlot* TableBucket::find_slowly(const TableKey& key, BoxId claim) {
@@ -19,19 +24,20 @@ std::size_t TableShard::n_buckets_for(std::size_t n_more) const {
   return std::max(n_used_ / (TableBucket::kSlots / 2), (n_used_ + n_more) / TableBucket::kSlots) + 1;
 }
 
-void TableShard::grow_for(std::size_t n_more) {
-  grow(std::max(n_buckets_for(n_more), buckets_.size() + buckets_.size() / 2));
+void TableShard::grow_for(std::size_t n_more, const Checkpoint& checkpoint) {
+  grow(std::max(n_buckets_for(n_more), buckets_.size() + buckets_.size() / 2), checkpoint);
 }
 
 // Homes are in the order of the keys, so in a longer table nearly all are behind the old place of their key: going from
 // the back, slots move into space that is free by then. The few keys that belong before it, since they had overflowed,
 // or find no place before the end, are set aside until the rest is done.
-void TableShard::grow(std::size_t n_buckets) {
+void TableShard::grow(std::size_t n_buckets, const Checkpoint& checkpoint) {
   const std::size_t n_old = buckets_.size();
   buckets_.resize(n_buckets);
   std::fill(buckets_.data() + n_old, buckets_.data() + n_buckets, TableBucket{});
   std::vector<TableSlot> aside;
   for (std::size_t i = n_old; i-- > 0;) {
+    if (i % kBucketsAtOnce == 0) checkpoint();
     const TableBucket bucket = std::exchange(buckets_[i], TableBucket{});
     for (const TableSlot& slot : bucket.slots) {
       if (slot.high() == 0) continue;

@@ -27,8 +27,9 @@ std::size_t most_unfolded_bytes(const Fold& fold) {
   const std::size_t n_splits = fold.rules().max_splits(fold.cells().n_cells);
   const bool has_many = n_splits > kManySplits;
   const std::size_t n_listed = n_splits + (has_many ? 0 : 2 * n_splits * n_splits);
+  const std::size_t n_sides = 2 * TestNumbers(fold.cells().n_bins, fold.cells().kinds).size();  // of rows, see Pass
   const std::size_t n_bytes =
-      kBytesAThread + fold_bytes(fold.cells()) + n_splits * Batch::kBytesPerSplit +
+      kBytesAThread + bytes_of_fold(fold.cells()) + n_splits * Batch::kBytesPerSplit + n_sides +
       n_listed * (kBytesASplit + 2 * (kBytesABoxAtWork + fold.cells().n_statistics * sizeof(double)));
   return has_many ? 2 * n_bytes : n_bytes;
 }
@@ -121,7 +122,7 @@ UnfoldingRoom::UnfoldingRoom(const Grammar& whole, std::size_t max_bytes, std::s
 
 std::size_t Unfolded::n_bytes() const {
   const std::size_t a_cell = cells_.view.n_features + (cells_.view.n_statistics + 4) * sizeof(double);
-  return sizeof(*this) + cells_.weights.size() * a_cell + (fold_ ? fold_bytes(fold_->cells()) : 0) +
+  return sizeof(*this) + cells_.weights.size() * a_cell + (fold_ ? bytes_of_fold(fold_->cells()) : 0) +
          graph_.n_boxes() * (kBytesABox + graph_.n_statistics * sizeof(double)) + graph_.n_splits() * kBytesASplit;
 }
 

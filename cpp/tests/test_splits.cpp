@@ -23,6 +23,14 @@ std::uint64_t mask_of(const PlainSplit& split) {
   return mask;
 }
 
+SplitRules ready_rules(const Cells& cells, const Family& family) {
+  Monitor monitor;
+  Workers alone(1, monitor);
+  SplitRules rules(cells, family, alone);
+  rules.find_answers(alone);
+  return rules;
+}
+
 void check_same(std::span<const Split> found, const std::vector<PlainSplit>& expected, const SplitRules& rules,
                 const std::vector<Fingerprint>& words) {
   CHECK_EQUAL(found.size(), expected.size());
@@ -46,7 +54,7 @@ std::vector<Cell> random_box(std::mt19937_64& random, std::size_t n_cells, std::
 // All ways to find the splits of random boxes of one problem against the definition.
 void check_boxes(std::mt19937_64& random, const Problem& problem, const Family& family, int n_boxes) {
   const Cells cells = problem.cells();
-  const SplitRules rules(cells, family);
+  const SplitRules rules = ready_rules(cells, family);
   const std::vector<Fingerprint> words = cell_fingerprints(cells.n_cells);
   SplitFinder finder(rules);  // one for all boxes: nothing may be left over from one to the next
   for (int i = 0; i < n_boxes; ++i) {
@@ -66,7 +74,7 @@ void check_boxes(std::mt19937_64& random, const Problem& problem, const Family& 
 // Both ways against the definition, also for more cells than a word has bits where there is only one.
 void check_large_boxes(std::mt19937_64& random, const Problem& problem, const Family& family, int n_boxes) {
   const Cells cells = problem.cells();
-  const SplitRules rules(cells, family);
+  const SplitRules rules = ready_rules(cells, family);
   const std::vector<Fingerprint> words = cell_fingerprints(cells.n_cells);
   SplitFinder finder(rules);
   for (int i = 0; i < n_boxes; ++i) {
@@ -123,7 +131,7 @@ TEST(a_feature_that_is_mostly_or_always_missing) {
 TEST(the_splits_of_one_optional_feature_in_their_order) {
   const Problem problem = {1, {4}, {Kind::optional}, {0, 1, 2, 3}, {1, 1, 1, 1}, {1, 1, 1, 1}};
   const Cells cells = problem.cells();
-  const SplitRules rules(cells, {});
+  const SplitRules rules = ready_rules(cells, {});
   SplitFinder finder(rules);
   const auto tests_of = [&](const std::vector<Cell>& box) {
     Array<Split> splits;
@@ -147,7 +155,7 @@ TEST(the_splits_of_one_optional_feature_in_their_order) {
 TEST(of_two_labels_only_the_first_is_asked_for) {
   const Problem problem = {1, {5}, {Kind::nominal}, {1, 3, 4}, {1, 1, 1}, {1, 1, 1}};
   const Cells cells = problem.cells();
-  const SplitRules rules(cells, {});
+  const SplitRules rules = ready_rules(cells, {});
   SplitFinder finder(rules);
   Array<Split> splits;
   const std::vector<Cell> three{0, 1, 2};
@@ -227,7 +235,7 @@ TEST(weights_that_are_short_by_rounding_are_enough) {
     box.push_back(cell);
   }
   const Cells cells = problem.cells();
-  const SplitRules rules(cells, {{}, 1.0, 2.0});
+  const SplitRules rules = ready_rules(cells, {{}, 1.0, 2.0});
   SplitFinder finder(rules);
   Array<Split> by_masks;
   Array<Split> by_bins;
@@ -245,7 +253,7 @@ TEST(boxes_of_every_size_go_the_right_way_and_splits_are_appended) {
       random_problem(random, 400, {6, 5, 4, 3, 2, 4},
                      {Kind::numeric, Kind::optional, Kind::nominal, Kind::numeric, Kind::optional, Kind::optional});
   const Cells cells = problem.cells();
-  const SplitRules rules(cells, {});
+  const SplitRules rules = ready_rules(cells, {});
   const std::vector<Fingerprint> words = cell_fingerprints(cells.n_cells);
   SplitFinder finder(rules);
   Array<Split> splits;
@@ -255,32 +263,6 @@ TEST(boxes_of_every_size_go_the_right_way_and_splits_are_appended) {
     const std::size_t n_before = splits.size();
     finder.find(box, splits);
     check_same({splits.begin() + n_before, splits.end()}, plain_splits(problem, {}, box), rules, words);
-  }
-}
-
-TEST(answers_are_the_same_found_ahead_or_by_the_workers_that_first_need_them) {
-  std::mt19937_64 random(11);
-  const Problem problem = mixed_problem(random, 3'000, 6, 12);
-  const Cells cells = problem.cells();
-  Monitor monitor;
-  Workers workers(4, monitor);
-  const SplitRules ahead(cells, {}, workers);
-  ahead.find_answers(workers);
-  const SplitRules when_needed(cells, {}, workers);
-  std::vector<std::vector<Cell>> boxes;
-  for (int i = 0; i < 64; ++i) boxes.push_back(random_box(random, cells.n_cells, 64));
-  const auto find_all = [&](const SplitRules& rules) {
-    std::vector<Array<Split>> found(boxes.size());
-    workers.run(boxes.size(), [&](std::size_t i, std::size_t) { SplitFinder(rules).find(boxes[i], found[i]); });
-    return found;
-  };
-  const std::vector<Array<Split>> expected = find_all(ahead);
-  const std::vector<Array<Split>> found = find_all(when_needed);
-  for (std::size_t i = 0; i < boxes.size(); ++i) {
-    const std::vector<PlainSplit> plain = plain_splits(problem, {}, boxes[i]);
-    for (const Array<Split>* splits : {&expected[i], &found[i]}) {
-      check_same({splits->begin(), splits->end()}, plain, ahead, cell_fingerprints(cells.n_cells));
-    }
   }
 }
 

@@ -24,7 +24,7 @@ void check_against_map(std::mt19937_64& random, std::size_t n_batches, std::size
   for (std::size_t batch = 0; batch < n_batches; ++batch) {
     const std::size_t n = 1 + pick(random, max_batch);
     const BoxId first_id = next_id;
-    if (!table.has_room(n)) table.grow_for(n);
+    if (!table.has_room(n)) table.grow_for(n, [] {});
     CHECK(table.has_room(n));
     for (std::size_t i = 0; i < n; ++i) {
       if (keys.empty() || random() % 3 != 0) keys.push_back(make_key());
@@ -37,7 +37,7 @@ void check_against_map(std::mt19937_64& random, std::size_t n_batches, std::size
     }
     table.add_used(next_id - first_id);
   }
-  table.grow_for(1);
+  table.grow_for(1, [] {});
   for (const auto& [key, id] : known) {
     CHECK_EQUAL(table.find_or_claim(TableKey(Fingerprint{key.first, key.second}), kClaim)->id(), id);
   }
@@ -75,7 +75,7 @@ TEST(keys_that_crowd_at_one_place_are_all_kept) {
 
 TEST(a_key_of_zeros_is_a_key) {
   TableShard table;
-  table.grow_for(2);
+  table.grow_for(2, [] {});
   table.find_or_claim(TableKey(Fingerprint{0, 0}), kClaim | 5)->set_id(8);
   CHECK_EQUAL(table.find_or_claim(TableKey(Fingerprint{0, 0}), kClaim | 4)->id(), 8U);
 }
@@ -83,7 +83,7 @@ TEST(a_key_of_zeros_is_a_key) {
 TEST(of_several_claims_the_lowest_stays_and_an_id_stays_before_any) {
   TableShard table;
   const TableKey key(Fingerprint{1, 2});
-  table.grow_for(1);
+  table.grow_for(1, [] {});
   CHECK_EQUAL(table.find_or_claim(key, kClaim | 7)->id(), kClaim | 7);
   CHECK_EQUAL(table.find_or_claim(key, kClaim | 9)->id(), kClaim | 7);
   CHECK_EQUAL(table.find_or_claim(key, kClaim | 3)->id(), kClaim | 3);
@@ -100,7 +100,7 @@ TEST(workers_that_claim_the_same_keys_agree_on_slots_and_on_the_lowest_claim) {
   for (int round = 0; round < 30; ++round) {
     const std::vector<TableKey> keys = random_keys(random, 3'000);
     TableShard table;
-    table.grow_for(keys.size());
+    table.grow_for(keys.size(), [] {});
     std::vector<std::vector<TableSlot*>> slots(kWorkers, std::vector<TableSlot*>(keys.size()));
     workers.run(kWorkers, [&](std::size_t worker, std::size_t) {
       std::mt19937_64 own(worker / 2);  // two and two in the same order
@@ -121,7 +121,7 @@ TEST(workers_that_claim_the_same_keys_agree_on_slots_and_on_the_lowest_claim) {
 
 TEST(a_key_without_low_bits_is_found_again_by_the_least_id) {
   TableShard table;
-  table.grow_for(1);
+  table.grow_for(1, [] {});
   const TableKey key(Fingerprint{0, 5});
   table.find_or_claim(key, kClaim)->set_id(1);
   CHECK_EQUAL(table.find_or_claim(key, kClaim)->id(), 1U);
@@ -131,14 +131,14 @@ TEST(a_table_that_is_full_answers_says_so_and_grows) {
   std::mt19937_64 random(7);
   TableShard table;
   const std::vector<TableKey> keys = random_keys(random, 60'000);
-  table.grow_for(1'000);
+  table.grow_for(1'000, [] {});
   std::size_t n_kept = 0;
   std::size_t n_growths = 0;
   for (; n_kept < keys.size(); ++n_kept) {
     TableSlot* slot = table.find_or_claim(keys[n_kept], kClaim);
     if (slot == nullptr) {
       for (std::size_t i = 0; i < n_kept; ++i) CHECK_EQUAL(table.find_or_claim(keys[i], kClaim)->id(), i + 1);
-      table.double_size();
+      table.double_size([] {});
       slot = table.find_or_claim(keys[n_kept], kClaim);
       ++n_growths;
     }

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from scipy.optimize import nnls
 
 from bcart import _core
+from bcart.cached import cached_property
 from bcart.cells import Cells
 from bcart.census import estimate_boxes, most_boxes
 from bcart.deadline import steps
@@ -233,6 +234,12 @@ class _Prices:
         """Statistics of a last layer are told by features, not by cuts of them."""
         return len(self.cells.n_bins) / max(1, sum(n - 1 for n in self.cells.n_bins))
 
+    @cached_property
+    def sums_a_cell(self) -> float:
+        """What a fold adds a cell to, for each box."""
+        cells = self.cells
+        return _core.sums_a_cell(cells.codes, list(cells.n_bins), cells.statistics, cells.weights)
+
     def listed(self, depth: int) -> Cost:
         layers = self.layers
         boxes, splits = layers.n_boxes(depth), layers.n_splits(depth)
@@ -251,10 +258,8 @@ class _Prices:
     def folded(self, unfolded: Cost, n_workers: int) -> Cost:
         depth = (unfolded.depth or 0) - FOLDED_LEVELS
         listed = self.listed(depth)
-        cells, in_boxes = self.cells, float(self.layers.cells[depth])
-        allowed = _core.fold_seconds(
-            cells.codes, list(cells.n_bins), cells.statistics, cells.weights, in_boxes, self.layers.n_pairs(depth)
-        )
+        in_boxes = float(self.layers.cells[depth])
+        allowed = _core.fold_seconds(self.sums_a_cell, in_boxes, self.layers.n_pairs(depth))
         seconds = listed.seconds + allowed / _SWEEPS_OF_A_FOLD / n_workers
         n_bytes = listed.n_bytes + 4 * in_boxes + self.n_bytes.fold
         return replace(unfolded, n_bytes=n_bytes, seconds=seconds)

@@ -22,6 +22,7 @@ struct Derivations {
   std::vector<std::int32_t> right;       // within its tree; the left child is the next node
 
   std::size_t n_nodes() const { return test.size(); }
+  void reserve(std::size_t n_trees, std::size_t n_nodes, std::size_t n_statistics);
   void append(const Derivations& more);
 };
 

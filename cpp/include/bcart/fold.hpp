@@ -15,14 +15,17 @@ namespace bcart {
 inline constexpr std::size_t kBoxesAtOnce = 2;
 
 // What the fold of a graph with these cells takes, and adding it up, but for four bytes a box.
-std::size_t fold_bytes(const Cells& cells);
+std::size_t bytes_of_fold(const Cells& cells);
 
 // The same with the tables of all tests, any of which the fold may ask.
-std::size_t bytes_of_folding(const Cells& cells);
+std::size_t bytes_of_fold_and_tests(const Cells& cells);
+
+// About how many sums a cell is added to for each box (see Twigs).
+double sums_a_cell(const Cells& cells, Workers& workers);
 
 // Seconds that one worker takes on a slow machine for two sweeps over the fold, below boxes that together have so many
 // cells and pairs of splits.
-double fold_seconds(const Cells& cells, double n_cells_in_boxes, double n_pairs);
+double fold_seconds(double sums_a_cell, double n_cells_in_boxes, double n_pairs);
 
 // Knows the cells of every box. The graph and what the cells point to have to stay.
 class Fold {

@@ -65,7 +65,8 @@ struct Graph {
   TestArray tests;           // of each split, as the next two
   Array<BoxId> left;
   Array<BoxId> right;
-  Array<std::uint32_t> asked;            // numbers of tests, if `tests` holds places among them
+  bool has_listed_tests = false;  // `tests` holds places among those that are asked, whose numbers these are:
+  Array<std::uint32_t> asked;
   std::optional<std::size_t> max_depth;  // none: every tree of the family is here
   std::size_t n_folded = 0;              // so many of the last levels of splits are not listed, see Fold
   Ending ending = Ending::complete;
@@ -86,7 +87,7 @@ struct Graph {
   std::size_t n_splits() const { return left.size(); }
   std::size_t n_bytes() const;
   // That have a number here.
-  std::size_t n_tests() const { return asked.size() > 0 ? asked.size() : TestNumbers(n_bins, kinds).size(); }
+  std::size_t n_tests() const { return has_listed_tests ? asked.size() : TestNumbers(n_bins, kinds).size(); }
   std::size_t last_split(std::size_t box) const { return first_split[box] + n_splits_of[box]; }
   // Where boxes have no listed split any more.
   std::optional<std::size_t> last_depth() const { return n_folded > 0 ? *max_depth - n_folded : max_depth; }
@@ -115,6 +116,9 @@ struct Graph {
       end = begin;
     }
   }
+
+  // Whether tables of all possible tests would be large. Those that a fold asks are not known yet.
+  bool wants_listed_tests() const { return n_folded == 0 && !tests.is_narrow(); }
 
   // Numbers the tests anew, of which far more are possible than splits ask: of these and in their order.
   void list_tests(std::size_t n_possible, Workers& workers);

@@ -28,6 +28,11 @@ struct Visit {
   double weight;
 };
 
+// What a pass takes, but for the weights of its lanes.
+inline std::size_t bytes_besides_lanes(const Graph& graph, const Queries& queries) {
+  return graph.n_boxes() / 8 + queries.n_tests * (2 * sizeof(std::uint8_t) + sizeof(std::uint32_t));
+}
+
 // The probability that queries meet and end in each box: one pass from the root downwards over the boxes that they can
 // reach. A few queries, one a lane, share the look at each box. What comes out does not depend on the company. A
 // query may lose some of its probability on the way, so that boxes which it hardly ever meets need not be followed.

@@ -1,10 +1,8 @@
 // The cuts that may divide a box, and what tells the cells of a box apart.
 #pragma once
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <mutex>
 #include <span>
 #include <vector>
 
@@ -28,15 +26,14 @@ std::size_t bytes_of_rules(const CutCounts& counts, std::size_t n_cells);
 class SplitRules {
  public:
   SplitRules(const Cells& cells, const Family& family, Workers& workers);
-  SplitRules(const Cells& cells, const Family& family);  // by this thread alone, which does not stop for anything
 
   std::size_t max_splits(std::size_t n_cells) const { return counts_.max_splits(n_cells); }
   const Fingerprint& fingerprint(Cell cell) const { return fingerprints_[cell]; }
   const TestNumbers& numbers() const { return numbers_; }
 
-  // Finds what all cells answer to all cuts, before there is a box to be divided by it. Where this was not done, the
-  // thread that first meets such a box does it, alone: there may be none, and answers take long for many cells.
-  void find_answers(Workers& workers) const;
+  // Finds what all cells answer to all cuts, if it is not known. It has to be before the first box is divided by it; as
+  // there may be none, and answers take long for many cells, it is not always done.
+  void find_answers(Workers& workers);
 
  private:
   friend class SplitFinder;
@@ -51,14 +48,12 @@ class SplitRules {
     std::uint32_t number;   // of the test, if the next code occurs and, for a form that sends them, a missing value
   };
 
-  void prepare(Workers& workers);
   std::vector<std::uint32_t> features_that_divide_anew(Workers& workers) const;
   void find_sides(std::size_t first_feature, std::size_t last_feature, std::vector<std::vector<Fingerprint>>& sides,
                   Workers& workers, std::size_t worker) const;
   std::vector<Fingerprint> sides_of_cuts(std::size_t feature, std::span<Fingerprint> bins) const;
   void add_cuts(std::size_t feature, const CutBlock& block);
-  void write_answers(Cell cell) const;
-  const std::uint64_t* answers() const;
+  void write_answers(Cell cell);
   std::size_t n_cuts() const { return cuts_.size(); }
 
   const Cells& cells_;
@@ -75,9 +70,8 @@ class SplitRules {
   bool checks_leaf_weight_ = false;
   bool checks_box_weight_ = false;  // of boxes of two cells and more
 
-  mutable std::mutex answers_mutex_;
-  mutable std::atomic<bool> has_answers_{false};
-  mutable Array<std::uint64_t> answers_;  // bit k of a cell's words: its answer to cut k
+  bool has_answers_ = false;
+  Array<std::uint64_t> answers_;  // bit k of a cell's words: its answer to cut k
 };
 
 }  // namespace bcart

@@ -92,7 +92,6 @@ class SplitFinder {
               Array<Split>& splits);
 
   const SplitRules& rules_;
-  const std::uint64_t* answers_ = nullptr;  // of all cells, from the first box on that is divided by them
   SeenSides<Fingerprint> seen_;
   SeenSides<std::uint64_t> seen_masks_;
   Fingerprint total_;

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
+#include <functional>
 
 #include "bcart/array.hpp"
 #include "bcart/fingerprint.hpp"
@@ -92,13 +93,16 @@ struct alignas(kCacheLine) TableBucket {
 // One shard of the table of all boxes but the root.
 class alignas(kCacheLine) TableShard {
  public:
+  using Checkpoint = std::function<void()>;
+
   // What a table that has grown takes for each box, at most, unless it was asked for more room.
   static constexpr std::size_t kBytesPerBox = 3 * sizeof(TableSlot);
 
   // For one worker, while no other uses the shard: makes room for so many more boxes; or for as many as are there.
   bool has_room(std::size_t n_more) const { return n_buckets_for(n_more) <= buckets_.size(); }
-  void grow_for(std::size_t n_more);
-  void double_size() { grow(2 * buckets_.size()); }
+  // Calls checkpoint from time to time; if that throws, the shard is lost.
+  void grow_for(std::size_t n_more, const Checkpoint& checkpoint);
+  void double_size(const Checkpoint& checkpoint) { grow(2 * buckets_.size(), checkpoint); }
 
   // Tells how many slots were taken: workers do not count them, since all would write to one place.
   void add_used(std::size_t n) { n_used_ += n; }
@@ -125,7 +129,7 @@ class alignas(kCacheLine) TableShard {
   std::size_t home_of(std::uint64_t low) const { return low * buckets_.size() >> 32; }
   std::size_t next(std::size_t i) const { return i + 1 < buckets_.size() ? i + 1 : 0; }
   std::size_t n_buckets_for(std::size_t n_more) const;
-  void grow(std::size_t n_buckets);
+  void grow(std::size_t n_buckets, const Checkpoint& checkpoint);
   TableSlot* first_free(std::size_t bucket);
 
   std::size_t n_used_ = 0;
