@@ -149,8 +149,7 @@ class Posterior(Unchangeable):
         """
         n = as_whole(n, "n", f"a whole number of trees, from 0 to {_MOST_DRAWN:,}", least=0, most=_MOST_DRAWN)
         grammar = self._native_grammar("ensemble")
-        derivations = grammar.derive_samples(as_seed(random_state), n, self._room, self._n_workers)
-        return list(self._tree_maker.trees(derivations))
+        return list(self._tree_maker.sample(grammar, as_seed(random_state), n, self._room, self._n_workers))
 
     def log_probability(self, tree: Tree) -> float:
         """Return the log posterior probability of a tree, -inf if it is not one of the family.

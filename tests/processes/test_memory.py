@@ -224,6 +224,18 @@ def test_every_phase_of_a_folded_graph_holds_its_memory(watch, name, phase, n_jo
     assert_held(report, max_memory, phase)
 
 
+def test_samples_hold_the_memory_of_a_model_besides_their_trees(watch):
+    report = watch("""
+        X, y = coins(500, 10)[0], np.arange(500) % 20
+        posterior = classifier(max_depth=4, max_memory=60 * MB, log_phi=0.0).fit(X, y).posterior_
+        posterior.sample(3, 0)
+        point("base")
+        trees = posterior.sample(20_000, 0)
+        point("samples")
+    """)
+    assert_held(report, 60, "samples", "samples")
+
+
 def test_a_leaf_of_many_like_classes_takes_little_memory(watch):
     report = watch("""
         point("base")
