@@ -13,8 +13,8 @@ from bcart import _core
 from bcart.errors import InvalidDataError, InvalidModelError
 from bcart.graph import Graph
 from bcart.leaves import LeafModel, central_interval
-from bcart.leaves.model import Moments
-from bcart.mixtures import LEAVES_AT_ONCE, Mixtures
+from bcart.leaves.model import BYTES_AT_ONCE, Moments
+from bcart.mixtures import Mixtures
 from bcart.parse import FloatArray, as_column, as_floats, refusing
 from bcart.routing import Positions, Routing
 
@@ -25,7 +25,11 @@ _SHARE_OF_ROWS = 2  # of the memory, one part is for those that differ,
 _SHARE_OF_NEW_ROWS = 4  # and one for those that are looked at
 _PRECISION = 1e-10  # of the probability beyond either end of an interval
 _ROWS_AT_FIRST = 16  # until it is known how many leaves they end in
-_BYTES_A_LEAF = 200  # for its statistics and what quantiles need
+_MOST_LEAVES = 2_000_000  # that are held in memory
+_BOXES_A_LEAF = 4  # of so many boxes of a graph, a row is expected to meet one at most
+_TARGETS_AT_ONCE = 1 << 16
+_SHARE_OF_PIECES = 16  # of the memory, one part may be taken for leaves that are looked at together,
+_FEWEST_BYTES = 1 << 18  # but not less than this
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,9 +103,15 @@ class Rows:
     def log_density(self, predictor: Predictor, targets: FloatArray, which: npt.NDArray[np.intp]) -> FloatArray:
         """Return the log probability, or density, of targets, of which each belongs to one of the rows."""
         result = np.empty(len(targets))
+        order = np.lexsort((targets, which))
+        ends = np.cumsum(np.bincount(which, minlength=len(self)))
+        n_done = 0
         for some, mixtures in self.mixtures(predictor):
-            here = (which >= some.start) & (which < some.stop)
-            result[here] = mixtures.log_density(targets[here], which[here] - some.start)
+            end = int(ends[some.stop - 1])
+            for start in range(n_done, end, _TARGETS_AT_ONCE):
+                asked = order[start : min(start + _TARGETS_AT_ONCE, end)]
+                result[asked] = mixtures.log_density(targets[asked], which[asked] - some.start)
+            n_done = end
         return result
 
     def mixtures(self, predictor: Predictor, may_lose: float = 0.0) -> Iterator[tuple[slice, Mixtures]]:
@@ -110,24 +120,37 @@ class Rows:
         Leaves that have less probability than `may_lose` together may be left out.
         """
         grammar = self.grammar_for(as_predictor(predictor))
-        begin, n_at_once = 0, _ROWS_AT_FIRST
+        n_leaves = self._leaves_at_once
+        begin, n_at_once = 0, min(_ROWS_AT_FIRST, max(1, _BOXES_A_LEAF * n_leaves // self.graph.n_boxes))
         while begin < len(self):
             rows = slice(begin, min(begin + n_at_once, len(self)))
-            queries = self._queries(self.positions[rows])
+            mixtures, n_met = self._mixtures(rows, grammar, predictor, may_lose / 2)
+            yield rows, mixtures
+            begin, n_at_once = rows.stop, max(1, n_leaves * (rows.stop - begin) // n_met)
+
+    def _mixtures(
+        self, rows: slice, grammar: _core.Grammar, predictor: Predictor, may_lose: float
+    ) -> tuple[Mixtures, int]:
+        """Return the mixtures of some rows without improbable leaves, and how many leaves there were with them."""
+        queries = self._queries(self.positions[rows])
+        if predictor == "map":
             n = rows.stop - rows.start
-            if predictor == "map":
-                ends_of_walks = queries.walk_best(grammar, self.room(), self.n_workers)
-                parts: list[Any] = [np.arange(1, n + 1), ends_of_walks, np.ones(n)]
-            else:
-                parts = list(queries.mixtures(grammar, may_lose / 2, self.room() // 2, self.n_workers))
-            ends, statistics, weights = (np.asarray(part) for part in parts)
-            leaves = Mixtures(ends.astype(np.intp), self._as_rows(statistics), weights, self.leaf)
-            yield rows, leaves.without(may_lose / 2)
-            begin, n_at_once = rows.stop, max(1, self._leaves_at_once * n // len(weights))
+            ends_of_walks = queries.walk_best(grammar, self.room(), self.n_workers)
+            parts: list[Any] = [np.arange(1, n + 1), ends_of_walks, np.ones(n)]
+        else:
+            parts = list(queries.mixtures(grammar, may_lose, self.room() // 2, self.n_workers))
+        ends, statistics, weights = (np.asarray(part) for part in parts)
+        mixtures = Mixtures(ends.astype(np.intp), self._as_rows(statistics), weights, self.leaf, self._bytes_at_once)
+        return mixtures.without(may_lose), len(weights)
 
     @property
     def _leaves_at_once(self) -> int:
-        return min(LEAVES_AT_ONCE, self.room() // (2 * _BYTES_A_LEAF))
+        return min(_MOST_LEAVES, self.room() // (2 * bytes_a_leaf(self.leaf.n_statistics)))
+
+    @property
+    def _bytes_at_once(self) -> int:
+        """Return what may be taken for leaves that are looked at together."""
+        return min(BYTES_AT_ONCE, max(_FEWEST_BYTES, self.room() // _SHARE_OF_PIECES))
 
     def walk_randomly(self, n: int, seed: int) -> tuple[npt.NDArray[np.int64], FloatArray, FloatArray]:
         """Return the leaf of each row in each of n random trees, its statistics, and a uniform random number."""
@@ -181,6 +204,11 @@ def _joined(looks: list[_Look]) -> npt.NDArray[np.intp]:
 def bytes_a_row(n_features: int, n_outputs: int) -> int:
     """Return what a row takes until it is answered: positions, the same as queries, its place in a group, moments."""
     return 8 * n_features + 32 * n_outputs + 96
+
+
+def bytes_a_leaf(n_statistics: int) -> int:
+    """Return what a leaf of a mixture takes while it is gathered and asked, with one of the mixtures before it."""
+    return 32 * n_statistics + 150
 
 
 def as_predictor(predictor: Predictor) -> Predictor:
