@@ -244,7 +244,7 @@ class Queries:
     def walk_best(self, grammar: Grammar, max_bytes: int, n_workers: int) -> Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', writable=False)]:
         """The statistics of the leaves reached."""
 
-    def walk_randomly(self, grammar: Grammar, seed: int, n: int, max_bytes: int, n_workers: int) -> tuple[Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', writable=False)], Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', writable=False)], Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', writable=False)]]:
+    def walk_randomly(self, grammar: Grammar, seed: int, n: int, max_bytes: int, n_workers: int, begin: int, end: int) -> tuple[Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', writable=False)], Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', writable=False)], Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', writable=False)]]:
         """The leaves reached, as boxes, their statistics, and random numbers."""
 
 class Groups:

@@ -250,12 +250,7 @@ class Posterior(Unchangeable):
         rows = self._rows(self.grid.columns(X))
         most = _MOST_DRAWN // max(1, len(rows))
         n = as_whole(n, "n", f"a whole number of paths, for {len(rows):,} rows from 0 to {most:,}", 0, most)
-        boxes, statistics, uniforms = rows.walk_randomly(n, as_seed(random_state))
-        y: npt.NDArray[Any] = self.leaf.target_quantile(uniforms, statistics)
-        if self.classes is not None:
-            y = self.classes[y.astype(np.intp)]
-        shape = len(rows), n
-        return Paths(boxes.reshape(shape), statistics.reshape(*shape, self.leaf.n_statistics), y.reshape(shape))
+        return rows.paths(n, as_seed(random_state), self.classes)
 
     # -- variations ---------------------------------------------------------------------------------------------------
 

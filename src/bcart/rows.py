@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bcart import _core
+from bcart.answers import Paths
 from bcart.errors import InvalidDataError, InvalidModelError
 from bcart.graph import Graph
 from bcart.leaves import LeafModel, central_interval
@@ -30,6 +31,12 @@ _BOXES_A_LEAF = 4  # of so many boxes of a graph, a row is expected to meet one 
 _TARGETS_AT_ONCE = 1 << 16
 _SHARE_OF_PIECES = 16  # of the memory, one part may be taken for leaves that are looked at together,
 _FEWEST_BYTES = 1 << 18  # but not less than this
+_BYTES_A_WALK = 64  # besides the statistics of its leaf
+_SHARE_OF_WALKS = 4  # of the memory, one part is for walks that are made together, and one for those before them
+_LEAST_ROOM = 1 << 20  # for walks, however little is left
+
+
+Walks = tuple[slice, tuple[npt.NDArray[np.int64], FloatArray], FloatArray]  # which; boxes, statistics; random numbers
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,11 +159,38 @@ class Rows:
         """Return what may be taken for leaves that are looked at together."""
         return min(BYTES_AT_ONCE, max(_FEWEST_BYTES, self.room() // _SHARE_OF_PIECES))
 
-    def walk_randomly(self, n: int, seed: int) -> tuple[npt.NDArray[np.int64], FloatArray, FloatArray]:
-        """Return the leaf of each row in each of n random trees, its statistics, and a uniform random number."""
+    def paths(self, n: int, seed: int, classes: npt.NDArray[Any] | None) -> Paths:
+        """Follow each row through n random trees."""
+        size, width = len(self) * n, self.leaf.n_statistics
+        boxes, statistics = np.empty(size, np.int64), np.empty((size, width))
+        y: npt.NDArray[Any] = np.empty(size, np.float64 if classes is None else classes.dtype)
+        for part, ends_of_walks, uniforms in self._walk_randomly(n, seed):
+            boxes[part], statistics[part] = ends_of_walks
+            targets = self._draw(uniforms, statistics[part])
+            y[part] = targets if classes is None else classes[targets.astype(np.intp)]
+        shape = len(self), n
+        return Paths(boxes.reshape(shape), statistics.reshape(*shape, width), y.reshape(shape))
+
+    def _walk_randomly(self, n: int, seed: int) -> Iterator[Walks]:
+        """Yield the leaf of each row in each of n random trees, and uniform random numbers, as there is room."""
         queries, grammar = self._queries(self.positions), self.grammar_for("ensemble")
-        boxes, statistics, uniforms = queries.walk_randomly(grammar, seed, n, self.room(), self.n_workers)
-        return self.graph.numbers(np.asarray(boxes)), self._as_rows(statistics), np.asarray(uniforms)
+        room, n_walks = self.room(), len(self) * n
+        n_bytes_each = 8 * self.leaf.n_statistics + _BYTES_A_WALK
+        n_at_once = min(n_walks, max(room // _SHARE_OF_WALKS, _LEAST_ROOM) // n_bytes_each)
+        rest = max(0, room - 2 * n_at_once * n_bytes_each)
+        for begin in range(0, n_walks, max(1, n_at_once)):
+            end = min(begin + n_at_once, n_walks)
+            boxes, statistics, uniforms = queries.walk_randomly(grammar, seed, n, rest, self.n_workers, begin, end)
+            ends_of_walks = self.graph.numbers(np.asarray(boxes)), self._as_rows(statistics)
+            yield slice(begin, end), ends_of_walks, np.asarray(uniforms)
+
+    def _draw(self, uniforms: FloatArray, statistics: FloatArray) -> FloatArray:
+        """Return a random target of each leaf."""
+
+        def find(some: slice) -> FloatArray:
+            return self.leaf.target_quantile(uniforms[some], statistics[some])
+
+        return self.leaf.in_pieces(find, len(uniforms), self._bytes_at_once)
 
     def _as_rows(self, statistics: Any) -> FloatArray:
         return np.asarray(statistics).reshape(-1, self.leaf.n_statistics)

@@ -251,6 +251,18 @@ def test_the_chances_of_many_targets_hold_the_memory_of_a_model(watch, name):
     assert_held(report, max_memory, "end")
 
 
+def test_paths_hold_the_memory_of_a_model_besides_themselves(watch):
+    report = watch("""
+        X, y = coins(500, 8)[0], np.arange(500) % 60
+        posterior = classifier(max_depth=3, max_memory=60 * MB, log_phi=0.0).fit(X, y).posterior_
+        posterior.sample_paths(X, 3, 0)
+        point("base")
+        paths = posterior.sample_paths(X, 600, 0)
+        point("paths")
+    """)
+    assert_held(report, 60, "paths", "paths")
+
+
 def test_samples_hold_the_memory_of_a_model_besides_their_trees(watch):
     report = watch("""
         X, y = coins(500, 10)[0], np.arange(500) % 20
