@@ -45,8 +45,9 @@ Derivations best(const Grammar& grammar, std::size_t max_bytes) {
 }
 
 Derivations samples(const Grammar& grammar, std::uint64_t seed, std::size_t n, std::size_t max_bytes,
-                    std::size_t n_workers) {
-  return at_work(n_workers, [&](Workers& workers) { return derive_samples(grammar, seed, n, max_bytes, workers); });
+                    std::size_t n_workers, std::size_t first) {
+  return at_work(n_workers,
+                 [&](Workers& workers) { return derive_samples(grammar, seed, n, max_bytes, workers, first); });
 }
 
 }  // namespace
@@ -80,7 +81,7 @@ void bind_grammar(nb::module_& module) {
       .def_prop_ro("n_rules", &Grammar::n_rules)
       .def("log_stop", &Grammar::log_stop, "box"_a, "depth"_a)
       .def("derive_best", &best, "max_bytes"_a)
-      .def("derive_samples", &samples, "seed"_a, "n"_a, "max_bytes"_a, "n_workers"_a);
+      .def("derive_samples", &samples, "seed"_a, "n"_a, "max_bytes"_a, "n_workers"_a, "first"_a = 0);
 
   const auto internal = nb::rv_policy::reference_internal;
   nb::class_<Derivations>(module, "Derivations")

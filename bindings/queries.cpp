@@ -51,9 +51,10 @@ Numbers best_walks(const Queries& queries, const Grammar& grammar, std::size_t m
 
 std::tuple<Output<BoxId, 1>, Numbers, Numbers> random_walks(const Queries& queries, const Grammar& grammar,
                                                             std::uint64_t seed, std::size_t n, std::size_t max_bytes,
-                                                            std::size_t n_workers) {
-  Walks walks = at_work(n_workers,
-                        [&](Workers& workers) { return walk_randomly(grammar, queries, seed, n, max_bytes, workers); });
+                                                            std::size_t n_workers, std::size_t begin, std::size_t end) {
+  Walks walks = at_work(n_workers, [&](Workers& workers) {
+    return walk_randomly(grammar, queries, seed, n, max_bytes, workers, {begin, end});
+  });
   return {give(std::move(walks.leaves)), give(std::move(walks.statistics)), give(std::move(walks.uniforms))};
 }
 
@@ -71,8 +72,8 @@ void bind_queries(nb::module_& module) {
       .def("mixtures", &all_mixtures, "grammar"_a, "may_lose"_a, "max_bytes"_a, "n_workers"_a,
            "Where the leaves of each query end, and the statistics and weights of all leaves.")
       .def("walk_best", &best_walks, "grammar"_a, "max_bytes"_a, "n_workers"_a, "The statistics of the leaves reached.")
-      .def("walk_randomly", &random_walks, "grammar"_a, "seed"_a, "n"_a, "max_bytes"_a, "n_workers"_a,
-           "The leaves reached, as boxes, their statistics, and random numbers.");
+      .def("walk_randomly", &random_walks, "grammar"_a, "seed"_a, "n"_a, "max_bytes"_a, "n_workers"_a, "begin"_a,
+           "end"_a, "The leaves reached, as boxes, their statistics, and random numbers.");
 }
 
 }  // namespace bcart::bindings

@@ -202,6 +202,12 @@ def test_fewer_paths_are_the_first_of_more(posterior):
         np.testing.assert_array_equal(fewer.statistics, more.statistics[:, :n])
 
 
+@pytest.mark.parametrize("name", ["classes, depth 2", "numbers", "counts"])
+def test_paths_that_are_made_in_parts_are_those_that_are_made_at_once(name):
+    once, in_parts = (fit(name, max_depth=2, max_memory=room) for room in ("1GB", "1MB"))
+    assert same(once.sample_paths(QUERIES, 5000, random_state=7), in_parts.sample_paths(QUERIES, 5000, random_state=7))
+
+
 def test_other_rows_do_not_change_the_paths_of_a_row(posterior):
     paths = posterior.sample_paths(QUERIES, 50, random_state=7)
     fewer = posterior.sample_paths(QUERIES[:4], 50, random_state=7)

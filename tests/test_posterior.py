@@ -107,6 +107,15 @@ def test_fewer_samples_are_the_first_of_more(posterior):
     assert posterior.sample(0, 7) == []
 
 
+def test_samples_that_are_made_in_parts_are_those_that_are_made_at_once():
+    once, in_parts = (make(max_depth=2, max_memory=room).sample(2000, 7) for room in ("1GB", "1MB"))
+    assert once == in_parts
+    assert [tree.log_probability for tree in once] == [tree.log_probability for tree in in_parts]
+    for name in ("threshold", "right", "statistics", "predictive", "missing_left", "n_rows"):
+        for one, other in zip(once, in_parts, strict=True):
+            np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
+
+
 @pytest.mark.parametrize("n_jobs", [2, 3])
 def test_samples_do_not_depend_on_the_number_of_threads(n_jobs):
     one, other = make().sample(500, 3), make(n_jobs=n_jobs).sample(500, 3)

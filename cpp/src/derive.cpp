@@ -55,32 +55,27 @@ void append_to(std::vector<T>& all, const std::vector<T>& more) {
   all.insert(all.end(), more.begin(), more.end());
 }
 
-// Takes no more memory than for both the trees and one part.
-Derivations put_together(std::vector<Derivations> parts, Workers& workers) {
-  std::size_t n_trees = 0, n_nodes = 0, n_statistics = 0;
-  for (const Derivations& part : parts) {
-    n_trees += part.tree_ends.size();
-    n_nodes += part.n_nodes();
-    n_statistics += part.statistics.size();
-  }
+// Puts trees one behind the other, and gives back what held them.
+Derivations join(std::vector<Derivations> parts) {
   Derivations trees;
-  trees.reserve(n_trees, n_nodes, n_statistics);
-  for (Derivations& part : parts) {
-    trees.append(part);
-    part = {};
-    workers.watch();
-  }
+  trees.reserve(parts);
+  for (Derivations& part : parts) trees.append(std::exchange(part, {}));
   return trees;
 }
 
 }  // namespace
 
-void Derivations::reserve(std::size_t n_trees, std::size_t n_nodes, std::size_t n_statistics) {
-  tree_ends.reserve(n_trees);
-  log_weight.reserve(n_trees);
-  statistics.reserve(n_statistics);
-  test.reserve(n_nodes);
-  right.reserve(n_nodes);
+void Derivations::reserve(const std::vector<Derivations>& parts) {
+  const auto total = [&](auto member) {
+    std::size_t sum = 0;
+    for (const Derivations& part : parts) sum += (part.*member).size();
+    return sum;
+  };
+  tree_ends.reserve(total(&Derivations::tree_ends));
+  log_weight.reserve(total(&Derivations::log_weight));
+  statistics.reserve(total(&Derivations::statistics));
+  test.reserve(total(&Derivations::test));
+  right.reserve(total(&Derivations::right));
 }
 
 void Derivations::append(const Derivations& more) {
@@ -124,16 +119,16 @@ Derivations derive_best(const Grammar& grammar, std::size_t max_bytes, Workers& 
 }
 
 Derivations derive_samples(const Grammar& grammar, std::uint64_t seed, std::size_t n, std::size_t max_bytes,
-                           Workers& workers) {
+                           Workers& workers, std::size_t first) {
   std::vector<Derivations> parts((n + kWaysTogether - 1) / kWaysTogether);
   run_unfolding<LogSum>(grammar, n, max_bytes, workers, [&](std::size_t i, Unfolder<LogSum>& unfolder) {
-    Random random(seed, i);
+    Random random(seed, first + i);
     const auto choose = [&](const Grammar& here, std::size_t box, std::size_t depth) {
       return random_rule(here, box, depth, random);
     };
     derive(grammar, unfolder, choose, parts[i / kWaysTogether]);
   });
-  return put_together(std::move(parts), workers);
+  return join(std::move(parts));
 }
 
 }  // namespace bcart

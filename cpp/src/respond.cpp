@@ -250,9 +250,15 @@ Response respond(const Grammar& grammar, const Queries& queries, const LeafModel
 
 Mixtures mixtures(const Grammar& grammar, const Queries& queries, double may_lose, std::size_t max_bytes,
                   Workers& workers) {
-  const auto tallies = Responder<MixtureWork>(grammar, queries, may_lose, {}, max_bytes, workers).run();
+  auto tallies = Responder<MixtureWork>(grammar, queries, may_lose, {}, max_bytes, workers).run();
+  std::size_t n_leaves = 0;
+  for (const MixtureTally& tally : tallies) n_leaves += tally.weights().size();
   Mixtures all;
-  for (const MixtureTally& tally : tallies) {
+  all.ends.reserve(tallies.size());
+  all.weights.reserve(n_leaves);
+  all.statistics.reserve(n_leaves * grammar.graph.n_statistics);
+  for (MixtureTally& each : tallies) {
+    const MixtureTally tally = std::move(each);  // which gives its memory back
     all.weights.insert(all.weights.end(), tally.weights().begin(), tally.weights().end());
     all.statistics.insert(all.statistics.end(), tally.statistics().begin(), tally.statistics().end());
     all.ends.push_back(all.weights.size());

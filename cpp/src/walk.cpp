@@ -44,12 +44,14 @@ Array<double> walk_best(const Grammar& grammar, const Queries& queries, std::siz
 }
 
 Walks walk_randomly(const Grammar& grammar, const Queries& queries, std::uint64_t seed, std::size_t n,
-                    std::size_t max_bytes, Workers& workers) {
-  const std::size_t n_walks = queries.n_queries * n;
+                    std::size_t max_bytes, Workers& workers, WalkRange range) {
+  const std::size_t end = std::min(range.end, queries.n_queries * n);
+  const std::size_t begin = std::min(range.begin, end);
+  const std::size_t n_walks = end - begin;
   Walks walks{Array<BoxId>(n_walks), Array<double>(n_walks * grammar.graph.n_statistics), Array<double>(n_walks)};
   run_unfolding<LogSum>(grammar, n_walks, max_bytes, workers, [&](std::size_t i, Unfolder<LogSum>& unfolder) {
-    const std::size_t query = i / n;
-    Random random(seed, i % n, static_cast<std::uint32_t>(query + 1));
+    const std::size_t query = (begin + i) / n;
+    Random random(seed, (begin + i) % n, static_cast<std::uint32_t>(query + 1));
     const auto choose = [&](const Grammar& here, std::size_t box, std::size_t depth) {
       return random_rule(here, box, depth, random);
     };

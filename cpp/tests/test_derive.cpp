@@ -170,6 +170,12 @@ TEST(the_first_trees_depend_neither_on_how_many_follow_nor_on_the_workers) {
       const Derivations all = derive_samples(engine.sums(), 5, 500, kRoom, engine.workers);
       CHECK(is_same(all, derive_samples(other.sums(), 5, 500, kRoom, other.workers)));
       CHECK(!is_same(all, derive_samples(other.sums(), 6, 500, kRoom, other.workers)));
+      for (const std::size_t begin : {1, 64, 490}) {
+        const Derivations some = derive_samples(other.sums(), 5, 10, kRoom, other.workers, begin);
+        for (std::size_t tree = 0; tree < 10; ++tree) {
+          CHECK(part_of(some.test, some, tree) == part_of(all.test, all, begin + tree));
+        }
+      }
       for (const std::size_t n : {0, 1, 63, 64, 65, 200}) {
         Derivations first = derive_samples(other.sums(), 5, n, kRoom, other.workers);
         CHECK_EQUAL(first.tree_ends.size(), n);

@@ -153,6 +153,9 @@ TEST(the_first_walks_depend_neither_on_how_many_follow_nor_on_workers_nor_on_lat
       const Walks all = walk_randomly(grammar, queries.all(), 3, 150, kRoom, engine.workers);
       CHECK(is_same(all, walk_randomly(grammar, queries.all(), 3, 150, kRoom, three)));
       CHECK(!is_same(all, walk_randomly(grammar, queries.all(), 4, 150, kRoom, three)));
+      const Walks some = walk_randomly(grammar, queries.all(), 3, 150, kRoom, three, {140, 320});
+      CHECK_EQUAL(some.leaves.size(), std::size_t{180});
+      for (std::size_t i = 0; i < 180; ++i) CHECK_EQUAL(some.uniforms[i], all.uniforms[140 + i]);
       for (const std::size_t n_queries : {0, 1, 3, 7}) {
         for (const std::size_t n : {0, 1, 2, 100}) {
           const Walks first = walk_randomly(grammar, queries.some(0, n_queries), 3, n, kRoom, three);

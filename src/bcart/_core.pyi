@@ -215,7 +215,7 @@ class Grammar:
 
     def derive_best(self, max_bytes: int) -> Derivations: ...
 
-    def derive_samples(self, seed: int, n: int, max_bytes: int, n_workers: int) -> Derivations: ...
+    def derive_samples(self, seed: int, n: int, max_bytes: int, n_workers: int, first: int = 0) -> Derivations: ...
 
 class Derivations:
     @property
@@ -246,7 +246,7 @@ class Queries:
     def walk_best(self, grammar: Grammar, max_bytes: int, n_workers: int) -> Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', writable=False)]:
         """The statistics of the leaves reached."""
 
-    def walk_randomly(self, grammar: Grammar, seed: int, n: int, max_bytes: int, n_workers: int) -> tuple[Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', writable=False)], Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', writable=False)], Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', writable=False)]]:
+    def walk_randomly(self, grammar: Grammar, seed: int, n: int, max_bytes: int, n_workers: int, begin: int, end: int) -> tuple[Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', writable=False)], Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', writable=False)], Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', writable=False)]]:
         """The leaves reached, as boxes, their statistics, and random numbers."""
 
 class Groups:

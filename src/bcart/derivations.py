@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -18,6 +19,7 @@ from bcart.priors import TreePrior
 from bcart.routing import Routing
 from bcart.tree import NO_CHILD, Tree
 
+_LEAST_ROOM = 1 << 20  # for trees that are made at once, however little is left
 _SHORT = 1e-9  # as in the core: one part in a billion less weight is not less
 
 
@@ -30,6 +32,30 @@ class TreeMaker:
     routing: Routing
     classes: npt.NDArray[Any] | None
     log_score: float
+
+    def sample(self, grammar: _core.Grammar, seed: int, n: int, room: int, n_workers: int) -> Iterator[Tree]:
+        """Yield the first n random trees of a seed; as many are made at once as there is room for besides them."""
+        n_nodes, n_done = self._most_nodes, 0
+        while n_done < n:
+            n_bytes_each = n_nodes * self._bytes_a_node
+            n_at_once = min(n - n_done, max(1, max(room // 2, _LEAST_ROOM) // n_bytes_each))
+            rest = max(0, room - n_at_once * n_bytes_each)
+            derivations = grammar.derive_samples(seed, n_at_once, rest, n_workers, n_done)
+            yield from self.trees(derivations)
+            n_done += n_at_once
+            n_nodes = math.ceil(len(derivations.test) / n_at_once)
+
+    @property
+    def _most_nodes(self) -> int:
+        """Return how many nodes a tree may have."""
+        n_leaves = self.graph.cells.n_cells
+        depth = self.graph.max_depth
+        return 2 * (n_leaves if depth is None else min(n_leaves, 2 ** min(depth, n_leaves))) - 1
+
+    @property
+    def _bytes_a_node(self) -> int:
+        """Return what a node takes until its tree is made, besides what the tree holds."""
+        return 24 * self.leaf.n_statistics + 32 * self.leaf.n_outputs + 120
 
     def trees(self, derivations: _core.Derivations) -> Iterator[Tree]:
         """Yield the derived trees. Their arrays are made for all of them at once, and each gets its part."""
@@ -53,7 +79,7 @@ class TreeMaker:
         n_nodes = np.diff(ends, prepend=0)
         node, root = np.arange(len(test)), np.repeat(ends - n_nodes, n_nodes)
         is_leaf = test < 0
-        statistics = np.asarray(derivations.statistics).reshape(-1, self.leaf.n_statistics)
+        statistics = np.array(derivations.statistics).reshape(-1, self.leaf.n_statistics)
         n_rows = self.leaf.n_rows(statistics)
         form = _look_up(self.graph.tests.form.astype(np.int64), test, -1)
         learned_left = (form == _core.Form.MISSING_LEFT) | _look_up(self.routing.asks_for_missing, test, False)

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
 
 from bcart.cached import cached_property
 from bcart.leaves import LeafModel, central_interval
+from bcart.leaves.model import BYTES_AT_ONCE
 from bcart.parse import FloatArray
 
 _COARSE = 1e-5  # of the probability beyond a quantile: may be left out to find its neighbourhood
 _CLOSE = 1e-13  # of the interval that a quantile is looked for in, if it can be negative
-LEAVES_AT_ONCE = 2_000_000  # that are held in memory
+_BYTES_A_TERM = 128  # while the density of a target is added up from its leaves
 _MAX_STEPS = 100
 _PLAIN_STEPS = 30  # that halve an interval; what is not found by then is tiny beside its bounds
 _ROUNDING = 1e-12
@@ -36,12 +38,15 @@ class Mixtures:
     weights : array of shape (n_leaves,)
         They sum to 1 for each row.
     leaf : LeafModel
+    n_bytes_at_once : int
+        That may be taken for leaves that are looked at together, besides a few numbers for each leaf.
     """
 
     ends: npt.NDArray[np.integer]
     statistics: FloatArray
     weights: FloatArray
     leaf: LeafModel
+    n_bytes_at_once: int = BYTES_AT_ONCE
 
     def output_interval(self, tail: float) -> tuple[FloatArray, FloatArray]:
         """Return the bounds that leave a probability on either side, for each row and output."""
@@ -75,51 +80,72 @@ class Mixtures:
         return self.leaf.offset + self._quantile(level, bounds, leaf.target_cdf)
 
     def log_density(self, y: FloatArray, rows: npt.NDArray[np.intp]) -> FloatArray:
-        """Return the log probability (density) of targets, each for one of the rows."""
-        n_leaves = np.diff(self.ends, prepend=0)[rows]
-        n_parts = int(n_leaves.sum() // LEAVES_AT_ONCE) + 1
-        parts = zip(np.array_split(y, n_parts), np.array_split(rows, n_parts), strict=True)
-        return np.concatenate([self._take(which)._log_density(targets) for targets, which in parts])
+        """Return the log probability (density) of targets, each for one of the rows; equal neighbours are one."""
+        is_new = np.ones(len(y), dtype=np.bool_)
+        is_new[1:] = (y[1:] != y[:-1]) | (rows[1:] != rows[:-1])
+        targets, which = y[is_new], rows[is_new]
+        densities = [self._log_density(targets[some], which[some]) for some in self._together(which)]
+        return np.asarray(np.concatenate([np.empty(0), *densities])[np.cumsum(is_new) - 1])
 
-    def _take(self, rows: npt.NDArray[np.intp]) -> Mixtures:
-        """Return the mixtures of some rows, each as often as asked for."""
-        n_leaves = np.diff(self.ends, prepend=0)[rows]
-        ends = np.cumsum(n_leaves)
-        leaves = np.arange(ends[-1] if len(ends) else 0) + np.repeat(self._begins[rows] - (ends - n_leaves), n_leaves)
-        return Mixtures(ends, self.statistics[leaves], self.weights[leaves], self.leaf)
+    def _together(self, rows: npt.NDArray[np.intp]) -> list[slice]:
+        """Part rows such that there is room for the leaves of each part, or that it is a single row."""
+        begins = np.cumsum(self._n_leaves[rows]) - self._n_leaves[rows]
+        n_at_once = max(1, self.n_bytes_at_once // _BYTES_A_TERM)
+        cuts = (np.flatnonzero(np.diff(begins // n_at_once)) + 1).tolist()
+        return [slice(*ends) for ends in pairwise([0, *cuts, len(rows)])] if len(rows) else []
 
-    def _log_density(self, y: FloatArray) -> FloatArray:
-        if len(y) == 0:
-            return np.empty(0)
-        log_terms = np.log(self.weights) + self.leaf.log_density(y[self._row], self.statistics)
-        highest = np.maximum.reduceat(log_terms, self._begins)
+    def _log_density(self, y: FloatArray, rows: npt.NDArray[np.intp]) -> FloatArray:
+        n_leaves = self._n_leaves[rows]
+        begins = np.cumsum(n_leaves) - n_leaves
+        target = np.repeat(np.arange(len(rows)), n_leaves)  # that each term is for
+        leaf = np.arange(len(target)) + (self._begins[rows] - begins)[target]
+
+        def find(some: slice) -> FloatArray:
+            return self.leaf.log_density(y[target[some]], self.statistics[leaf[some]])
+
+        weights = self.weights[leaf]
+        log_terms = np.log(weights)
+        log_terms += self.leaf.in_pieces(find, len(leaf), self.n_bytes_at_once)
+        highest = np.maximum.reduceat(log_terms, begins)
         safe = np.where(np.isfinite(highest), highest, 0.0)
+        log_terms -= safe[target]
         # Weights sum to 1 but for rounding, which is coarse where the log score is huge.
-        log_total = np.log(np.add.reduceat(self.weights, self._begins))
+        log_total = np.log(np.add.reduceat(weights, begins))
         with np.errstate(divide="ignore"):
-            log_sum = np.log(np.add.reduceat(np.exp(log_terms - safe[self._row]), self._begins))
+            log_sum = np.log(np.add.reduceat(np.exp(log_terms, out=log_terms), begins))
         return np.asarray(safe + log_sum - log_total)
 
     def without(self, may_lose: float) -> Mixtures:
         """Leave out leaves that have less probability than this together, for each row."""
-        n_leaves = np.diff(self.ends, prepend=0)
-        kept = self.weights * n_leaves[self._row] > may_lose
+        kept = self.weights * self._n_leaves[self._row] > may_lose
+        if kept.all():
+            return self
         ends = np.cumsum(kept)[self.ends - 1]
-        return Mixtures(ends, self.statistics[kept], self.weights[kept], self.leaf)
+        return replace(self, ends=ends, statistics=self.statistics[kept], weights=self.weights[kept])
 
     @cached_property
     def _begins(self) -> npt.NDArray[np.integer]:
         return np.concatenate([[0], self.ends[:-1]]).astype(np.intp)
 
     @cached_property
+    def _n_leaves(self) -> npt.NDArray[np.integer]:
+        """Of each row."""
+        return np.diff(self.ends, prepend=0)
+
+    @cached_property
     def _row(self) -> npt.NDArray[np.intp]:
         """The row that each leaf belongs to."""
-        return np.repeat(np.arange(len(self.ends)), np.diff(self.ends, prepend=0))
+        return np.repeat(np.arange(len(self.ends)), self._n_leaves)
 
     def _excess(self, x: FloatArray, level: float, cdf: Cdf) -> FloatArray:
         """Return for each row how far the mixture's cumulative distribution at `x` is above a level."""
-        sums = np.add.reduceat(self.weights * cdf(x[self._row], self.statistics), self._begins)
-        return np.asarray(sums - level * np.add.reduceat(self.weights, self._begins))
+        reached = self._of_leaves(lambda some: cdf(x[self._row[some]], self.statistics[some]))
+        reached *= self.weights
+        return np.asarray(np.add.reduceat(reached, self._begins) - level * np.add.reduceat(self.weights, self._begins))
+
+    def _of_leaves(self, find: Callable[[slice], FloatArray]) -> FloatArray:
+        """Return one number for each leaf, found for some leaves at a time."""
+        return self.leaf.in_pieces(find, len(self.weights), self.n_bytes_at_once)
 
     def _quantile(self, level: float, bounds: Bounds, cdf: Cdf) -> FloatArray:
         """Find the quantile with the most probable leaves, then with all of them in what is left.
@@ -130,8 +156,11 @@ class Mixtures:
         left_out = _COARSE * min(level, 1 - level)
         coarse = self.without(left_out)
         below, above = (level - left_out) / (1 - left_out), level / (1 - left_out)
-        lowest = np.minimum.reduceat(bounds(below, coarse.statistics)[0], coarse._begins)
-        highest = np.maximum.reduceat(bounds(above, coarse.statistics)[1], coarse._begins)
+        lows = coarse._of_leaves(lambda some: bounds(below, coarse.statistics[some])[0])
+        lowest = np.minimum.reduceat(lows, coarse._begins)
+        highs = coarse._of_leaves(lambda some: bounds(above, coarse.statistics[some])[1])
+        highest = np.maximum.reduceat(highs, coarse._begins)
+        del lows, highs
         close = np.where(lowest >= 0, 0.0, _CLOSE * (highest - lowest))
         low = find_root(lambda x: coarse._excess(x, below, cdf), lowest, highest, close)
         high = find_root(lambda x: coarse._excess(x, above, cdf), lowest, highest, close)
@@ -139,7 +168,7 @@ class Mixtures:
 
     def _discrete_quantile(self, level: float) -> FloatArray:
         """Bisect over whole numbers, for the least one that reaches the level."""
-        of_leaves = self.leaf.target_quantile(level, self.statistics)
+        of_leaves = self._of_leaves(lambda some: self.leaf.target_quantile(level, self.statistics[some]))
         low = np.minimum.reduceat(of_leaves, self._begins) - 1.0
         high = np.maximum.reduceat(of_leaves, self._begins)
         middle = np.floor((low + high) / 2)

@@ -149,8 +149,7 @@ class Posterior(Unchangeable):
         """
         n = as_whole(n, "n", f"a whole number of trees, from 0 to {_MOST_DRAWN:,}", least=0, most=_MOST_DRAWN)
         grammar = self._native_grammar("ensemble")
-        derivations = grammar.derive_samples(as_seed(random_state), n, self._room, self._n_workers)
-        return list(self._tree_maker.trees(derivations))
+        return list(self._tree_maker.sample(grammar, as_seed(random_state), n, self._room, self._n_workers))
 
     def log_probability(self, tree: Tree) -> float:
         """Return the log posterior probability of a tree, -inf if it is not one of the family.
@@ -251,12 +250,7 @@ class Posterior(Unchangeable):
         rows = self._rows(self.grid.columns(X))
         most = _MOST_DRAWN // max(1, len(rows))
         n = as_whole(n, "n", f"a whole number of paths, for {len(rows):,} rows from 0 to {most:,}", 0, most)
-        boxes, statistics, uniforms = rows.walk_randomly(n, as_seed(random_state))
-        y: npt.NDArray[Any] = self.leaf.target_quantile(uniforms, statistics)
-        if self.classes is not None:
-            y = self.classes[y.astype(np.intp)]
-        shape = len(rows), n
-        return Paths(boxes.reshape(shape), statistics.reshape(*shape, self.leaf.n_statistics), y.reshape(shape))
+        return rows.paths(n, as_seed(random_state), self.classes)
 
     # -- variations ---------------------------------------------------------------------------------------------------
 

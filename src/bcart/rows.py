@@ -10,11 +10,12 @@ import numpy as np
 import numpy.typing as npt
 
 from bcart import _core
+from bcart.answers import Paths
 from bcart.errors import InvalidDataError, InvalidModelError
 from bcart.graph import Graph
 from bcart.leaves import LeafModel, central_interval
-from bcart.leaves.model import Moments
-from bcart.mixtures import LEAVES_AT_ONCE, Mixtures
+from bcart.leaves.model import BYTES_AT_ONCE, Moments
+from bcart.mixtures import Mixtures
 from bcart.parse import FloatArray, as_column, as_floats, refusing
 from bcart.routing import Positions, Routing
 
@@ -25,7 +26,17 @@ _SHARE_OF_ROWS = 2  # of the memory, one part is for those that differ,
 _SHARE_OF_NEW_ROWS = 4  # and one for those that are looked at
 _PRECISION = 1e-10  # of the probability beyond either end of an interval
 _ROWS_AT_FIRST = 16  # until it is known how many leaves they end in
-_BYTES_A_LEAF = 200  # for its statistics and what quantiles need
+_MOST_LEAVES = 2_000_000  # that are held in memory
+_BOXES_A_LEAF = 4  # of so many boxes of a graph, a row is expected to meet one at most
+_TARGETS_AT_ONCE = 1 << 16
+_SHARE_OF_PIECES = 16  # of the memory, one part may be taken for leaves that are looked at together,
+_FEWEST_BYTES = 1 << 18  # but not less than this
+_BYTES_A_WALK = 64  # besides the statistics of its leaf
+_SHARE_OF_WALKS = 4  # of the memory, one part is for walks that are made together, and one for those before them
+_LEAST_ROOM = 1 << 20  # for walks, however little is left
+
+
+Walks = tuple[slice, tuple[npt.NDArray[np.int64], FloatArray], FloatArray]  # which; boxes, statistics; random numbers
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,9 +110,15 @@ class Rows:
     def log_density(self, predictor: Predictor, targets: FloatArray, which: npt.NDArray[np.intp]) -> FloatArray:
         """Return the log probability, or density, of targets, of which each belongs to one of the rows."""
         result = np.empty(len(targets))
+        order = np.lexsort((targets, which))
+        ends = np.cumsum(np.bincount(which, minlength=len(self)))
+        n_done = 0
         for some, mixtures in self.mixtures(predictor):
-            here = (which >= some.start) & (which < some.stop)
-            result[here] = mixtures.log_density(targets[here], which[here] - some.start)
+            end = int(ends[some.stop - 1])
+            for start in range(n_done, end, _TARGETS_AT_ONCE):
+                asked = order[start : min(start + _TARGETS_AT_ONCE, end)]
+                result[asked] = mixtures.log_density(targets[asked], which[asked] - some.start)
+            n_done = end
         return result
 
     def mixtures(self, predictor: Predictor, may_lose: float = 0.0) -> Iterator[tuple[slice, Mixtures]]:
@@ -110,30 +127,70 @@ class Rows:
         Leaves that have less probability than `may_lose` together may be left out.
         """
         grammar = self.grammar_for(as_predictor(predictor))
-        begin, n_at_once = 0, _ROWS_AT_FIRST
+        n_leaves = self._leaves_at_once
+        begin, n_at_once = 0, min(_ROWS_AT_FIRST, max(1, _BOXES_A_LEAF * n_leaves // self.graph.n_boxes))
         while begin < len(self):
             rows = slice(begin, min(begin + n_at_once, len(self)))
-            queries = self._queries(self.positions[rows])
+            mixtures, n_met = self._mixtures(rows, grammar, predictor, may_lose / 2)
+            yield rows, mixtures
+            begin, n_at_once = rows.stop, max(1, n_leaves * (rows.stop - begin) // n_met)
+
+    def _mixtures(
+        self, rows: slice, grammar: _core.Grammar, predictor: Predictor, may_lose: float
+    ) -> tuple[Mixtures, int]:
+        """Return the mixtures of some rows without improbable leaves, and how many leaves there were with them."""
+        queries = self._queries(self.positions[rows])
+        if predictor == "map":
             n = rows.stop - rows.start
-            if predictor == "map":
-                ends_of_walks = queries.walk_best(grammar, self.room(), self.n_workers)
-                parts: list[Any] = [np.arange(1, n + 1), ends_of_walks, np.ones(n)]
-            else:
-                parts = list(queries.mixtures(grammar, may_lose / 2, self.room() // 2, self.n_workers))
-            ends, statistics, weights = (np.asarray(part) for part in parts)
-            leaves = Mixtures(ends.astype(np.intp), self._as_rows(statistics), weights, self.leaf)
-            yield rows, leaves.without(may_lose / 2)
-            begin, n_at_once = rows.stop, max(1, self._leaves_at_once * n // len(weights))
+            ends_of_walks = queries.walk_best(grammar, self.room(), self.n_workers)
+            parts: list[Any] = [np.arange(1, n + 1), ends_of_walks, np.ones(n)]
+        else:
+            parts = list(queries.mixtures(grammar, may_lose, self.room() // 2, self.n_workers))
+        ends, statistics, weights = (np.asarray(part) for part in parts)
+        mixtures = Mixtures(ends.astype(np.intp), self._as_rows(statistics), weights, self.leaf, self._bytes_at_once)
+        return mixtures.without(may_lose), len(weights)
 
     @property
     def _leaves_at_once(self) -> int:
-        return min(LEAVES_AT_ONCE, self.room() // (2 * _BYTES_A_LEAF))
+        return min(_MOST_LEAVES, self.room() // (2 * bytes_a_leaf(self.leaf.n_statistics)))
 
-    def walk_randomly(self, n: int, seed: int) -> tuple[npt.NDArray[np.int64], FloatArray, FloatArray]:
-        """Return the leaf of each row in each of n random trees, its statistics, and a uniform random number."""
+    @property
+    def _bytes_at_once(self) -> int:
+        """Return what may be taken for leaves that are looked at together."""
+        return min(BYTES_AT_ONCE, max(_FEWEST_BYTES, self.room() // _SHARE_OF_PIECES))
+
+    def paths(self, n: int, seed: int, classes: npt.NDArray[Any] | None) -> Paths:
+        """Follow each row through n random trees."""
+        size, width = len(self) * n, self.leaf.n_statistics
+        boxes, statistics = np.empty(size, np.int64), np.empty((size, width))
+        y: npt.NDArray[Any] = np.empty(size, np.float64 if classes is None else classes.dtype)
+        for part, ends_of_walks, uniforms in self._walk_randomly(n, seed):
+            boxes[part], statistics[part] = ends_of_walks
+            targets = self._draw(uniforms, statistics[part])
+            y[part] = targets if classes is None else classes[targets.astype(np.intp)]
+        shape = len(self), n
+        return Paths(boxes.reshape(shape), statistics.reshape(*shape, width), y.reshape(shape))
+
+    def _walk_randomly(self, n: int, seed: int) -> Iterator[Walks]:
+        """Yield the leaf of each row in each of n random trees, and uniform random numbers, as there is room."""
         queries, grammar = self._queries(self.positions), self.grammar_for("ensemble")
-        boxes, statistics, uniforms = queries.walk_randomly(grammar, seed, n, self.room(), self.n_workers)
-        return self.graph.numbers(np.asarray(boxes)), self._as_rows(statistics), np.asarray(uniforms)
+        room, n_walks = self.room(), len(self) * n
+        n_bytes_each = 8 * self.leaf.n_statistics + _BYTES_A_WALK
+        n_at_once = min(n_walks, max(room // _SHARE_OF_WALKS, _LEAST_ROOM) // n_bytes_each)
+        rest = max(0, room - 2 * n_at_once * n_bytes_each)
+        for begin in range(0, n_walks, max(1, n_at_once)):
+            end = min(begin + n_at_once, n_walks)
+            boxes, statistics, uniforms = queries.walk_randomly(grammar, seed, n, rest, self.n_workers, begin, end)
+            ends_of_walks = self.graph.numbers(np.asarray(boxes)), self._as_rows(statistics)
+            yield slice(begin, end), ends_of_walks, np.asarray(uniforms)
+
+    def _draw(self, uniforms: FloatArray, statistics: FloatArray) -> FloatArray:
+        """Return a random target of each leaf."""
+
+        def find(some: slice) -> FloatArray:
+            return self.leaf.target_quantile(uniforms[some], statistics[some])
+
+        return self.leaf.in_pieces(find, len(uniforms), self._bytes_at_once)
 
     def _as_rows(self, statistics: Any) -> FloatArray:
         return np.asarray(statistics).reshape(-1, self.leaf.n_statistics)
@@ -181,6 +238,11 @@ def _joined(looks: list[_Look]) -> npt.NDArray[np.intp]:
 def bytes_a_row(n_features: int, n_outputs: int) -> int:
     """Return what a row takes until it is answered: positions, the same as queries, its place in a group, moments."""
     return 8 * n_features + 32 * n_outputs + 96
+
+
+def bytes_a_leaf(n_statistics: int) -> int:
+    """Return what a leaf of a mixture takes while it is gathered and asked, with one of the mixtures before it."""
+    return 32 * n_statistics + 150
 
 
 def as_predictor(predictor: Predictor) -> Predictor:

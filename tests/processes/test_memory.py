@@ -224,6 +224,57 @@ def test_every_phase_of_a_folded_graph_holds_its_memory(watch, name, phase, n_jo
     assert_held(report, max_memory, phase)
 
 
+MANY_TARGETS = {
+    "two classes": (60, "coins(500, 8)[0], np.arange(500) % 2", "max_depth=3", 10_000),
+    "many classes": (60, "coins(500, 8)[0], np.arange(500) % 60", "max_depth=3", 10_000),
+    "many rows": (50, "coins(500, 10)", "max_depth=3", 100_000),
+    "numbers": (40, "noisy_numbers(300)", "max_bins=12, log_phi=-1.0", 3000),
+}
+
+
+@pytest.mark.parametrize("name", MANY_TARGETS)
+def test_the_chances_of_many_targets_hold_the_memory_of_a_model(watch, name):
+    max_memory, data, parameters, n_rows = MANY_TARGETS[name]
+    report = watch(f"""
+        def noisy_numbers(n_rows):
+            X = numbers(n_rows, 3)[0]
+            return X, X[:, 0] + np.random.default_rng(1).normal(size=n_rows)
+        X, y = {data}
+        kind = bcart.BayesianTreeClassifier if y.dtype.kind == "i" else bcart.BayesianTreeRegressor
+        model = kind(max_memory={max_memory} * MB, n_jobs=2, {parameters}).fit(X, y)
+        rows, targets = (np.resize(part, ({n_rows}, *part.shape[1:])) for part in (X, y))
+        model.posterior_.predict(rows)
+        point("base")
+        model.posterior_.log_predictive(rows, targets)
+        point("end")
+    """)
+    assert_held(report, max_memory, "end")
+
+
+def test_paths_hold_the_memory_of_a_model_besides_themselves(watch):
+    report = watch("""
+        X, y = coins(500, 8)[0], np.arange(500) % 60
+        posterior = classifier(max_depth=3, max_memory=60 * MB, log_phi=0.0).fit(X, y).posterior_
+        posterior.sample_paths(X, 3, 0)
+        point("base")
+        paths = posterior.sample_paths(X, 600, 0)
+        point("paths")
+    """)
+    assert_held(report, 60, "paths", "paths")
+
+
+def test_samples_hold_the_memory_of_a_model_besides_their_trees(watch):
+    report = watch("""
+        X, y = coins(500, 10)[0], np.arange(500) % 20
+        posterior = classifier(max_depth=4, max_memory=60 * MB, log_phi=0.0).fit(X, y).posterior_
+        posterior.sample(3, 0)
+        point("base")
+        trees = posterior.sample(20_000, 0)
+        point("samples")
+    """)
+    assert_held(report, 60, "samples", "samples")
+
+
 def test_a_leaf_of_many_like_classes_takes_little_memory(watch):
     report = watch("""
         point("base")

@@ -22,7 +22,7 @@ struct Derivations {
   std::vector<std::int32_t> right;       // within its tree; the left child is the next node
 
   std::size_t n_nodes() const { return test.size(); }
-  void reserve(std::size_t n_trees, std::size_t n_nodes, std::size_t n_statistics);
+  void reserve(const std::vector<Derivations>& parts);  // for all of them
   void append(const Derivations& more);
 };
 
@@ -38,8 +38,8 @@ std::size_t random_rule(const Grammar& grammar, std::size_t box, std::size_t dep
 // Of boxes in a fold that are opened on the way, those are kept for which there is room in max_bytes; as below.
 Derivations derive_best(const Grammar& grammar, std::size_t max_bytes, Workers& workers);
 
-// The first n trees of the infinite sequence that belongs to the seed.
+// Of the infinite sequence of trees that belongs to the seed, n from a place on.
 Derivations derive_samples(const Grammar& grammar, std::uint64_t seed, std::size_t n, std::size_t max_bytes,
-                           Workers& workers);
+                           Workers& workers, std::size_t first = 0);
 
 }  // namespace bcart

@@ -22,9 +22,15 @@ struct Walks {
   Array<double> uniforms;    // a random number to draw the target with
 };
 
+// Some of the walks that stand query after query.
+struct WalkRange {
+  std::size_t begin = 0;
+  std::size_t end = ~std::size_t{0};  // at most
+};
+
 // In each of n random trees, query after query: the first n walks of the infinite sequence that belongs to the seed and
-// the query's place.
+// the query's place. Of these, only those in the range are made.
 Walks walk_randomly(const Grammar& grammar, const Queries& queries, std::uint64_t seed, std::size_t n,
-                    std::size_t max_bytes, Workers& workers);
+                    std::size_t max_bytes, Workers& workers, WalkRange range = {});
 
 }  // namespace bcart

@@ -14,6 +14,8 @@ from bcart.errors import InvalidDataError, InvalidModelError
 from bcart.memory import within_memory
 from bcart.parse import FloatArray
 
+BYTES_AT_ONCE = 2**22  # of leaves that are answered together: they stay in the cache, and take a few milliseconds
+
 
 def central_interval(quantile: Callable[[float], FloatArray], tail: float) -> tuple[FloatArray, FloatArray]:
     """Return the quantiles that leave a probability on either side; in order, also where rounding has crossed them."""
@@ -133,6 +135,20 @@ class LeafModel(ABC):
         """Return the standard deviation of the next target of each leaf, by output."""
         moments = self.moments(statistics)
         return np.asarray(np.sqrt(moments.variance + moments.noise))
+
+    @property
+    def n_bytes_a_leaf(self) -> int:
+        """What one leaf takes at most while something is found for it, besides its statistics and the result."""
+        return 8 * (2 * self.n_statistics + 6 * self.n_outputs + 16)
+
+    def in_pieces(self, find: Callable[[slice], FloatArray], n_leaves: int, n_bytes: int = BYTES_AT_ONCE) -> FloatArray:
+        """Return one number for each of many leaves, found for as many at once as some bytes have room for."""
+        found = np.empty(n_leaves)
+        n_at_once = max(1, n_bytes // self.n_bytes_a_leaf)
+        for start in range(0, n_leaves, n_at_once):
+            piece = slice(start, start + n_at_once)
+            found[piece] = find(piece)
+        return found
 
     def for_statistics_of(self, other: LeafModel) -> LeafModel:
         """Return this model for statistics that were made for another of its family."""
