@@ -10,7 +10,7 @@ import pytest
 from sklearn.datasets import load_breast_cancer, load_iris
 
 import bcart
-from bcart.census import estimate_boxes, most_boxes
+from bcart.census import estimate_boxes, most_boxes, take_census
 from bcart.datasets import load_haberman
 from bcart.limits import parse_bytes
 from bcart.probes import Layers, Probe
@@ -49,6 +49,8 @@ ESTIMATED = {
     "Haberman in 20 bins": (HABERMAN, {"max_bins": 20}),
     "continuous": (continuous(200, 4), {"max_bins": 8}),
     "many of all possible cells": (crowded(2000, 4), {"max_bins": 8}),
+    "heavy leaves": (continuous(400, 5), {"min_samples_leaf": 20}),
+    "heavy leaves and boxes": (continuous(400, 5), {"min_samples_leaf": 20, "min_samples_split": 60}),
 }
 
 
@@ -104,6 +106,18 @@ def test_random_ranges_tell_how_many_boxes_there_are(kinds, n_cells):
     codes = np.stack(np.unravel_index(np.random.default_rng(0).permutation(64)[:n_cells], (4, 4, 4)), axis=1)
     cells = bcart.Cells(codes, np.ones((n_cells, 1)), kinds=kinds)
     assert is_near(estimate_boxes(cells), bcart.build_graph(cells).n_boxes, 1.2)  # a thousand hits: four deviations
+
+
+@pytest.mark.parametrize("kinds", [("numeric",) * 3, ("optional", "numeric", "nominal"), ("nominal",) * 3])
+@pytest.mark.parametrize("limits", [(2, 2), (3, 8), (1, 6)])
+def test_a_census_tells_boxes_of_heavy_leaves_and_their_splits(kinds, limits):
+    rng = np.random.default_rng(0)
+    codes = np.stack(np.unravel_index(rng.permutation(64)[:40], (4, 4, 4)), axis=1)
+    cells, family = bcart.Cells(codes, rng.uniform(0.5, 2, (40, 1)), kinds=kinds), bcart.Family(None, *limits)
+    census, graph = take_census(cells, family), bcart.build_graph(cells, family)
+    assert is_near(census.n_boxes, graph.n_boxes, 1.2)
+    assert is_near(census.n_boxes * census.splits.mean(), graph.n_splits, 1.2)
+    assert is_near(census.n_boxes * census.cells.mean(), graph.core.n_cells_to[-1], 1.2)
 
 
 @pytest.mark.parametrize("n", [40, 1500])

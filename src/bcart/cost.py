@@ -12,7 +12,7 @@ from scipy.optimize import nnls
 
 from bcart import _core
 from bcart.cells import Cells
-from bcart.census import estimate_boxes, most_boxes
+from bcart.census import estimate_boxes, most_boxes, take_census
 from bcart.errors import InvalidDataError
 from bcart.grid import Binning, Grid
 from bcart.limits import DEFAULT_MAX_MEMORY, Limits, format_bytes
@@ -176,8 +176,10 @@ def predict_cost(cells: Cells, family: Family, limits: Limits, n_runs: int = 2) 
     probes = [min(same, key=lambda probe: probe.seconds) for same in zip(*runs, strict=False)]
     lightest = float(cells.weights.min())
     has_all_boxes = family.min_samples_leaf <= lightest and family.min_samples_split <= 2 * lightest
-    expected = estimate_boxes(cells) if has_all_boxes and not probes[0].is_complete else None
-    layers = Layers.told_by(probes, family.max_depth, most_boxes(cells), expected)
+    is_known = probes[0].is_complete
+    expected = estimate_boxes(cells) if has_all_boxes and not is_known else None
+    census = take_census(cells, family) if not has_all_boxes and not is_known else None
+    layers = Layers.told_by(probes, family.max_depth, most_boxes(cells), expected, census)
     n_statistics = int(cells.statistics.shape[1])
     counts = _core.ByteCounts(cells.n_cells, cells.n_bins, core_kinds(cells.kinds), n_statistics)
     prices = _Prices(layers, cells, counts, _seconds_of(probes))

@@ -11,6 +11,7 @@ import numpy as np
 
 from bcart import _core
 from bcart.cells import Cells
+from bcart.census import Census
 from bcart.limits import Limits
 from bcart.listing import Family, list_boxes
 
@@ -19,6 +20,7 @@ _NO_GROWTH = 0.004  # of the logarithm to base 2 of the number of boxes: there a
 _MOST_LEVELS = 64
 _MOST_PACE = 4.0
 _CELLS_OF_LARGE_BOXES = 64  # as in the core
+_DOUBT = 10  # boxes of a census outweigh what probes say if they are more
 _FARTHEST = 8  # level from what is known for which it counts
 
 
@@ -117,14 +119,25 @@ class Layers:
     is_complete: bool
 
     @classmethod
-    def told_by(cls, probes: list[Probe], max_depth: int | None, most: float, expected: float | None = None) -> Layers:
+    def told_by(
+        cls,
+        probes: list[Probe],
+        max_depth: int | None,
+        most: float,
+        expected: float | None = None,
+        census: Census | None = None,
+    ) -> Layers:
         """Return what probes of all cells and of fewer tell.
 
-        There are no more than `most` boxes; `expected` is how many there are in all, if that is known.
+        There are no more than `most` boxes; `expected` is how many there are in all, if that is known, and `census`
+        tells it together with their layers.
         """
         whole, extension = probes[0], _Extension(probes, most)
+        expected = expected if census is None else census.n_boxes
         pace = 1.0 if expected is None or whole.is_complete else extension.pace_to(expected)
         boxes, cells, splits = extension.at_pace(pace)
+        if census is not None and not whole.is_complete and whole.saw_the_root:
+            boxes, cells, splits = extension.as_met(census, boxes)
         if max_depth is not None:
             del boxes[max_depth + 1 :], cells[max_depth + 1 :], splits[max_depth:]
         return cls(boxes, cells, splits, len(whole.boxes), whole.is_complete)
@@ -198,6 +211,32 @@ class _Extension:
             boxes.append(max(0.0, min(n_new, self.most - n_before)))
             cells.append(boxes[-1] * max(1.0, self.cells_a_box.at(level, 0)))
         return boxes, cells, splits
+
+    def as_met(self, census: Census, boxes: list[float]) -> tuple[list[float], list[float], list[float]]:
+        """Return boxes, cells and splits by layer as a census has met them, where it has met many.
+
+        Of few, the given layers of boxes and what probes say count more.
+        """
+        whole, n_known = self.whole, len(self.whole.boxes)
+        n_levels = min(_MOST_LEVELS, max(len(boxes) - 1, int(census.layers.max()))) + 1
+        n_met = np.bincount(census.layers, minlength=n_levels)[:n_levels].astype(np.float64)
+        n_new = np.cumsum(n_met[n_known:])
+        given = np.cumsum([*boxes, *[0.0] * n_levels][n_known:n_levels])
+        share = n_new / max(1.0, census.layers.size - n_met[:n_known].sum())
+        met = share * max(0.0, census.n_boxes - sum(whole.boxes))
+        totals = np.maximum.accumulate((n_new * met + _DOUBT * given) / (n_new + _DOUBT))
+        new = np.diff(totals, prepend=0.0).tolist()
+        after = [*map(float, whole.boxes), *new]
+        numbers = []
+        for counted, table, of_met in (
+            (whole.cells, self.cells_a_box, census.cells),
+            (whole.splits, self.splits_a_box, census.splits),
+        ):
+            sums = np.bincount(census.layers, of_met, n_levels)
+            means = [(sums[k] + _DOUBT * table.at(k, 0)) / (n_met[k] + _DOUBT) for k in range(n_levels)]
+            numbers.append([*map(float, counted), *(after[k] * means[k] for k in range(len(counted), n_levels))])
+        cells, splits = numbers
+        return after, cells, splits[:-1]
 
     def pace_to(self, n_boxes: float) -> float:
         """Return how much faster boxes have to grow for so many in all."""
