@@ -167,10 +167,24 @@ def test_a_root_that_was_not_finished_tells_its_splits():
     assert is_near(cost.n_boxes, graph.n_boxes)
 
 
-def test_where_no_probe_could_list_the_splits_of_all_cells_nothing_is_told():
-    cost = bcart.estimate_cost(*crowded(100, 8000), n_jobs=2)
+@pytest.mark.parametrize(
+    ("table", "max_bins"), [((300_000, 3), 255), ((300_000, 20), 10), ((100, 8000), 10)], ids=["bins", "rows", "wide"]
+)
+def test_tables_whose_tests_take_more_than_a_usual_probe_are_told_of(table, max_bins):
+    cost = bcart.estimate_cost(*crowded(*table), max_bins=max_bins, n_jobs=2)
+    first, n_splits = cost.by_depth[0], table[1] * (max_bins - 1)
+    assert is_near(first.n_splits, n_splits)
+    assert is_near(first.n_boxes, 2 * n_splits)
+    assert cost.by_depth[1].n_boxes > 10 * first.n_boxes
+
+
+def test_where_memory_is_too_small_for_all_cells_nothing_is_told():
+    cost = bcart.estimate_cost(*crowded(300_000, 3), max_bins=255, max_memory="20MB", n_jobs=2)
     assert (cost.by_depth, cost.folded, cost.all_trees.is_known) == ((), (), False)
+    assert np.isnan([cost.all_trees.n_boxes, cost.all_trees.n_splits, cost.all_trees.n_bytes]).all()
     assert cost.deepest_within(10**12) == 0
+    assert str(cost.all_trees) == "all trees: unknown"
+    assert str(cost).splitlines()[1].split() == ["all", "?", "?", "?", "?"]
 
 
 @pytest.mark.parametrize("name", ESTIMATED)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -95,13 +95,13 @@ class Probe:
         return self.n_cells_found + n_read
 
 
-def probe_all_and_fewer(cells: Cells, family: Family, limits: Limits) -> Iterator[Probe]:
-    """Yield the probe of all cells and, unless that is complete, of half of them, and so on."""
+def probe_all_and_fewer(cells: Cells, family: Family, limits_of: Callable[[Cells], Limits]) -> Iterator[Probe]:
+    """Yield the probe of all cells and, unless that is complete, of half of them, and so on; each has its limits."""
     order = np.random.default_rng(0).permutation(cells.n_cells)
     while True:
         chosen = np.sort(order)
         some = Cells(cells.codes[chosen], cells.statistics[chosen], cells.weights[chosen], cells.kinds)
-        probe = Probe.of(some, family, limits)
+        probe = Probe.of(some, family, limits_of(some))
         yield probe
         if len(order) < 2 * _FEWEST_CELLS or (probe.is_complete and probe.n_cells == cells.n_cells):
             return
