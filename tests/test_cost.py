@@ -178,6 +178,16 @@ def test_tables_whose_tests_take_more_than_a_usual_probe_are_told_of(table, max_
     assert cost.by_depth[1].n_boxes > 10 * first.n_boxes
 
 
+def test_trees_of_many_cells_in_many_bins_are_told_of():
+    table = crowded(300_000, 3)
+    deeper, graph = (
+        bcart.estimate_cost(*table, max_bins=100, n_jobs=2).by_depth[1],
+        build(table, "3GB", max_bins=100, max_depth=2),
+    )
+    assert is_near(deeper.n_boxes, graph.n_boxes)
+    assert is_near(deeper.n_splits, graph.n_splits)
+
+
 def test_where_memory_is_too_small_for_all_cells_nothing_is_told():
     cost = bcart.estimate_cost(*crowded(300_000, 3), max_bins=255, max_memory="20MB", n_jobs=2)
     assert (cost.by_depth, cost.folded, cost.all_trees.is_known) == ((), (), False)

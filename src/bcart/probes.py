@@ -126,13 +126,14 @@ class Layers:
         most: float,
         expected: float | None = None,
         census: Census | None = None,
+        has_all_boxes: bool = False,
     ) -> Layers:
         """Return what probes of all cells and of fewer tell.
 
         There are no more than `most` boxes; `expected` is how many there are in all, if that is known, and `census`
-        tells it together with their layers.
+        tells it together with their layers. Whether the family `has_all_boxes` says that no leaf or box is too light.
         """
-        whole, extension = probes[0], _Extension(probes, most)
+        whole, extension = probes[0], _Extension(probes, most, has_all_boxes)
         expected = expected if census is None else census.n_boxes
         pace = 1.0 if expected is None or whole.is_complete else extension.pace_to(expected)
         boxes, cells, splits = extension.at_pace(pace)
@@ -183,8 +184,8 @@ class _Extension:
     are in all, growth is made as much faster or slower as it takes to come to them.
     """
 
-    def __init__(self, probes: list[Probe], most: float) -> None:
-        self.whole, self.most = probes[0], most
+    def __init__(self, probes: list[Probe], most: float, has_all_boxes: bool) -> None:
+        self.whole, self.most, self.has_all_boxes = probes[0], most, has_all_boxes
         self.growth = _Growth([probe.growths for probe in probes], probes)
         self.cells_a_box = _CellsABox([probe.cells_a_box for probe in probes], probes)
         self.splits_a_box = _Table([probe.splits_a_box for probe in probes], probes)
@@ -208,7 +209,8 @@ class _Extension:
             splits.append(boxes[-1] * self.splits_a_box.at(level - 1, 0))
             n_before = sum(boxes)
             n_new = n_before * (2**last_growth - 1) * (1 - n_before / self.most)
-            boxes.append(max(0.0, min(n_new, self.most - n_before)))
+            n_parents = level if self.has_all_boxes else 1  # that a box has: one for each side that is cut off
+            boxes.append(max(0.0, min(n_new, self.most - n_before, 2 * splits[level - 1] / n_parents)))
             cells.append(boxes[-1] * max(1.0, self.cells_a_box.at(level, 0)))
         return boxes, cells, splits
 
