@@ -73,17 +73,20 @@ def take_census(cells: Cells, family: Family) -> Census | None:
 
     Boxes are those of narrowest ways that splits lead to, all of whose leaves are heavy enough.
     """
-    n_trials, heavy = 0, list[tuple[list[Mask], Mask]]()
+    n_trials, heavy = 0, list[tuple[list[Mask], Bits]]()
     for ways in _draw_narrowest(cells):
         n_trials += ways.n_trials
         inside = np.unpackbits(ways.inside, axis=1, count=cells.n_cells).view(np.bool_)
         is_heavy = inside @ cells.weights >= family.min_samples_leaf * (1 - ROUNDING)
-        heavy += [([codes[i] for codes in ways.allowed], inside[i]) for i in np.flatnonzero(is_heavy)]
+        heavy += [
+            ([codes[i].copy() for codes in ways.allowed], ways.inside[i].copy()) for i in np.flatnonzero(is_heavy)
+        ]
         if len(heavy) >= _ENOUGH_HEAVY:
             break
     reach, n_tried, boxes = Reach(cells, family), 0, list[tuple[int, int, int]]()
     while n_tried < min(len(heavy), _ENOUGH_HEAVY) and len(boxes) < _ENOUGH_BOXES:
-        allowed, members = heavy[n_tried]
+        allowed, bits = heavy[n_tried]
+        members = np.unpackbits(bits, count=cells.n_cells).view(np.bool_)
         layer, n_tried = reach.n_splits_to(allowed), n_tried + 1
         if layer is not None:
             boxes.append((layer, int(members.sum()), reach.n_splits_of(members)))
