@@ -10,7 +10,7 @@ import pytest
 from sklearn.datasets import load_breast_cancer, load_iris
 
 import bcart
-from bcart.census import estimate_boxes, most_boxes
+from bcart.census import estimate_boxes, most_boxes, take_census
 from bcart.datasets import load_haberman
 from bcart.limits import parse_bytes
 from bcart.probes import Layers, Probe
@@ -49,6 +49,8 @@ ESTIMATED = {
     "Haberman in 20 bins": (HABERMAN, {"max_bins": 20}),
     "continuous": (continuous(200, 4), {"max_bins": 8}),
     "many of all possible cells": (crowded(2000, 4), {"max_bins": 8}),
+    "heavy leaves": (continuous(400, 5), {"min_samples_leaf": 20}),
+    "heavy leaves and boxes": (continuous(400, 5), {"min_samples_leaf": 20, "min_samples_split": 60}),
 }
 
 
@@ -106,6 +108,18 @@ def test_random_ranges_tell_how_many_boxes_there_are(kinds, n_cells):
     assert is_near(estimate_boxes(cells), bcart.build_graph(cells).n_boxes, 1.2)  # a thousand hits: four deviations
 
 
+@pytest.mark.parametrize("kinds", [("numeric",) * 3, ("optional", "numeric", "nominal"), ("nominal",) * 3])
+@pytest.mark.parametrize("limits", [(2, 2), (3, 8), (1, 6)])
+def test_a_census_tells_boxes_of_heavy_leaves_and_their_splits(kinds, limits):
+    rng = np.random.default_rng(0)
+    codes = np.stack(np.unravel_index(rng.permutation(64)[:40], (4, 4, 4)), axis=1)
+    cells, family = bcart.Cells(codes, rng.uniform(0.5, 2, (40, 1)), kinds=kinds), bcart.Family(None, *limits)
+    census, graph = take_census(cells, family), bcart.build_graph(cells, family)
+    assert is_near(census.n_boxes, graph.n_boxes, 1.2)
+    assert is_near(census.n_boxes * census.splits.mean(), graph.n_splits, 1.2)
+    assert is_near(census.n_boxes * census.cells.mean(), graph.core.n_cells_to[-1], 1.2)
+
+
 @pytest.mark.parametrize("n", [40, 1500])
 def test_where_boxes_are_rare_or_cells_too_many_random_ranges_tell_nothing(n):
     assert estimate_boxes(bcart.Cells(np.eye(n, dtype=np.uint8), np.ones((n, 1)))) is None
@@ -153,10 +167,34 @@ def test_a_root_that_was_not_finished_tells_its_splits():
     assert is_near(cost.n_boxes, graph.n_boxes)
 
 
-def test_where_no_probe_could_list_the_splits_of_all_cells_nothing_is_told():
-    cost = bcart.estimate_cost(*crowded(100, 8000), n_jobs=2)
+@pytest.mark.parametrize(
+    ("table", "max_bins"), [((300_000, 3), 255), ((300_000, 20), 10), ((100, 8000), 10)], ids=["bins", "rows", "wide"]
+)
+def test_tables_whose_tests_take_more_than_a_usual_probe_are_told_of(table, max_bins):
+    cost = bcart.estimate_cost(*crowded(*table), max_bins=max_bins, n_jobs=2)
+    first, n_splits = cost.by_depth[0], table[1] * (max_bins - 1)
+    assert is_near(first.n_splits, n_splits)
+    assert is_near(first.n_boxes, 2 * n_splits)
+    assert cost.by_depth[1].n_boxes > 10 * first.n_boxes
+
+
+def test_trees_of_many_cells_in_many_bins_are_told_of():
+    table = crowded(300_000, 3)
+    deeper, graph = (
+        bcart.estimate_cost(*table, max_bins=100, n_jobs=2).by_depth[1],
+        build(table, "3GB", max_bins=100, max_depth=2),
+    )
+    assert is_near(deeper.n_boxes, graph.n_boxes)
+    assert is_near(deeper.n_splits, graph.n_splits)
+
+
+def test_where_memory_is_too_small_for_all_cells_nothing_is_told():
+    cost = bcart.estimate_cost(*crowded(300_000, 3), max_bins=255, max_memory="20MB", n_jobs=2)
     assert (cost.by_depth, cost.folded, cost.all_trees.is_known) == ((), (), False)
+    assert np.isnan([cost.all_trees.n_boxes, cost.all_trees.n_splits, cost.all_trees.n_bytes]).all()
     assert cost.deepest_within(10**12) == 0
+    assert str(cost.all_trees) == "all trees: unknown"
+    assert str(cost).splitlines()[1].split() == ["all", "?", "?", "?", "?"]
 
 
 @pytest.mark.parametrize("name", ESTIMATED)

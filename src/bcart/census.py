@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from bcart.cells import Cells
 from bcart.grid import Kind
+from bcart.listing import Family
+from bcart.reach import ROUNDING, Reach
 
 _MOST_TRIALS = 100_000
 _MOST_BYTES = 25 * 10**7  # that all trials together pass: a quarter of a second
 _MOST_BYTES_A_TRIAL = 250_000  # so that there are a thousand at least
 _BYTES_AT_ONCE = 2**18
 _FEWEST_HITS, _ENOUGH_HITS = 10, 1000
+_ENOUGH_HEAVY, _ENOUGH_BOXES = 3000, 500  # each takes some tenths of a millisecond
 
 Mask = npt.NDArray[np.bool_]
 Bits = npt.NDArray[np.uint8]  # eight cells a byte
@@ -32,6 +36,16 @@ def most_boxes(cells: Cells) -> float:
     return math.prod(_n_ranges(kind, n) for kind, n in zip(cells.kinds, cells.n_bins, strict=True))
 
 
+@dataclass(frozen=True)
+class Census:
+    """How many boxes there are, and some of them, drawn at random: their layers, cells and splits."""
+
+    n_boxes: float
+    layers: npt.NDArray[np.intp]
+    cells: npt.NDArray[np.intp]
+    splits: npt.NDArray[np.intp]
+
+
 def estimate_boxes(cells: Cells) -> float | None:
     """Return about how many boxes there are if no leaf is too small.
 
@@ -46,16 +60,40 @@ def estimate_boxes(cells: Cells) -> float | None:
     >>> estimate_boxes(cells), most_boxes(cells)
     (784.0, 784.0)
     """
-    bytes_a_trial = sum(cells.n_bins) * -(-cells.n_cells // 8)
-    if bytes_a_trial > _MOST_BYTES_A_TRIAL:
-        return None
-    members = [_members(codes, n_codes) for codes, n_codes in zip(cells.codes.T, cells.n_bins, strict=True)]
-    at_once = max(1, min(_BYTES_AT_ONCE // members[0].shape[1], _MOST_TRIALS))
-    random, n_trials, n_hits = np.random.default_rng(0), 0, 0
-    while n_hits < _ENOUGH_HITS and n_trials < min(_MOST_TRIALS, _MOST_BYTES / bytes_a_trial):
-        n_hits += _count_narrowest(members, cells.kinds, at_once, random)
-        n_trials += at_once
+    n_trials = n_hits = 0
+    for ways in _draw_narrowest(cells):
+        n_trials, n_hits = n_trials + ways.n_trials, n_hits + len(ways.inside)
+        if n_hits >= _ENOUGH_HITS:
+            break
     return n_hits / n_trials * most_boxes(cells) if n_hits >= _FEWEST_HITS else None
+
+
+def take_census(cells: Cells, family: Family) -> Census | None:
+    """Return about how many boxes a family without a limit of depth has, and some of them; None as above.
+
+    Boxes are those of narrowest ways that splits lead to, all of whose leaves are heavy enough.
+    """
+    n_trials, heavy = 0, list[tuple[list[Mask], Bits]]()
+    for ways in _draw_narrowest(cells):
+        n_trials += ways.n_trials
+        inside = np.unpackbits(ways.inside, axis=1, count=cells.n_cells).view(np.bool_)
+        is_heavy = inside @ cells.weights >= family.min_samples_leaf * (1 - ROUNDING)
+        heavy += [
+            ([codes[i].copy() for codes in ways.allowed], ways.inside[i].copy()) for i in np.flatnonzero(is_heavy)
+        ]
+        if len(heavy) >= _ENOUGH_HEAVY:
+            break
+    reach, n_tried, boxes = Reach(cells, family), 0, list[tuple[int, int, int]]()
+    while n_tried < min(len(heavy), _ENOUGH_HEAVY) and len(boxes) < _ENOUGH_BOXES:
+        allowed, bits = heavy[n_tried]
+        members = np.unpackbits(bits, count=cells.n_cells).view(np.bool_)
+        layer, n_tried = reach.n_splits_to(allowed), n_tried + 1
+        if layer is not None:
+            boxes.append((layer, int(members.sum()), reach.n_splits_of(members)))
+    if len(boxes) < _FEWEST_HITS:
+        return None
+    share = len(heavy) / n_trials * len(boxes) / n_tried
+    return Census(share * most_boxes(cells), *np.array(boxes, dtype=np.intp).T)
 
 
 def _n_ranges(kind: Kind, n_codes: int) -> float:
@@ -72,12 +110,33 @@ def _members(codes: npt.NDArray[np.uint8], n_codes: int) -> Bits:
     return np.packbits(codes == np.arange(n_codes)[:, None], axis=1)
 
 
-def _count_narrowest(members: list[Bits], kinds: Sequence[Kind], n: int, random: np.random.Generator) -> int:
-    """Draw ways to restrict all features, and count those by whose ends, all of them, some cell stands."""
+@dataclass(frozen=True)
+class _Ways:
+    """Ways to restrict the codes of all features that are narrowest, of some that were drawn."""
+
+    n_trials: int
+    allowed: list[Mask]  # codes, by feature
+    inside: Bits
+
+
+def _draw_narrowest(cells: Cells) -> Iterator[_Ways]:
+    """Draw some ways at a time, as often as is worth it."""
+    bytes_a_trial = sum(cells.n_bins) * -(-cells.n_cells // 8)
+    members = [_members(codes, n_codes) for codes, n_codes in zip(cells.codes.T, cells.n_bins, strict=True)]
+    at_once = max(1, min(_BYTES_AT_ONCE // members[0].shape[1], _MOST_TRIALS))
+    random, n_trials = np.random.default_rng(0), 0
+    while bytes_a_trial <= _MOST_BYTES_A_TRIAL and n_trials < min(_MOST_TRIALS, _MOST_BYTES / bytes_a_trial):
+        yield _narrowest(members, cells.kinds, at_once, random)
+        n_trials += at_once
+
+
+def _narrowest(members: list[Bits], kinds: Sequence[Kind], n: int, random: np.random.Generator) -> _Ways:
+    """Draw ways to restrict all features, and keep those by whose ends, all of them, some cell stands."""
     inside = np.full((n, members[0].shape[1]), 255, dtype=np.uint8)
-    ends = []
+    allowed_of, ends = [], []
     for of_codes, kind in zip(members, kinds, strict=True):
         allowed, needed = _draw(kind, len(of_codes), n, random)
+        allowed_of.append(allowed)
         ends.append(needed)
         some = np.zeros_like(inside)
         for is_allowed, bits in zip(allowed.T, of_codes, strict=True):
@@ -88,7 +147,7 @@ def _count_narrowest(members: list[Bits], kinds: Sequence[Kind], n: int, random:
         for is_needed, bits in zip(needed.T, of_codes, strict=True):
             asked = np.flatnonzero(is_needed & is_narrow)
             is_narrow[asked] = (inside[asked] & bits).any(axis=1)
-    return int(is_narrow.sum())
+    return _Ways(n, [allowed[is_narrow] for allowed in allowed_of], inside[is_narrow])
 
 
 def _draw(kind: Kind, n_codes: int, n: int, random: np.random.Generator) -> tuple[Mask, Mask]:

@@ -13,7 +13,7 @@ from scipy.optimize import nnls
 from bcart import _core
 from bcart.cached import cached_property
 from bcart.cells import Cells
-from bcart.census import estimate_boxes, most_boxes
+from bcart.census import estimate_boxes, most_boxes, take_census
 from bcart.deadline import steps
 from bcart.errors import InvalidDataError
 from bcart.grid import Binning, Grid
@@ -41,7 +41,7 @@ class Cost:
     ----------
     depth : int or None
     n_boxes, n_splits : float
-        How many there are.
+        How many there are. Like bytes and seconds they are nan if nothing could be told of them.
     n_bytes : float
         What listing them takes.
     seconds : float
@@ -64,11 +64,16 @@ class Cost:
 
     def __str__(self) -> str:
         trees = "all trees" if self.depth is None else f"depth {self.depth}"
+        if math.isnan(self.n_boxes):
+            return f"{trees}: unknown"
         about = "" if self.is_known else "about "
         return (
             f"{trees}: {about}{_rounded(self.n_boxes)} boxes, {_rounded(self.n_splits)} splits, "
             f"{format_bytes(round(self.n_bytes))}, {_two_digits(self.seconds)} s"
         )
+
+
+_UNKNOWN = Cost(None, math.nan, math.nan, math.nan, math.nan)
 
 
 @within_memory()
@@ -134,8 +139,11 @@ def estimate_cost(
 
     Probes of a second or two list the first layers of boxes, and all layers for fewer of the rows. The parameters are
     those of `BayesianTreeClassifier`; of `y` counts how many classes there are. Numbers that are not whole, or are more
-    than a hundred different ones, are taken for regression. Where a probe finds not even the splits of all cells, since
-    there are very many features, nothing is told beyond them.
+    than a hundred different ones, are taken for regression.
+
+    A probe holds what a fit holds before the first box (codes and tests of all cells and features), and 32 MB at most
+    besides. Where `max_memory` is too small for that, as it would be for the fit, nothing is told: `by_depth` is empty,
+    and the numbers of `all_trees` are nan.
 
     Examples
     --------
@@ -185,23 +193,33 @@ def predict_cost(cells: Cells, family: Family, limits: Limits, n_runs: int = 2) 
 
     Of the seconds of several runs the least count: something else may have had the machine for a while.
     """
-    n_bytes = min(_PROBE_BYTES, max(_LEAST_PROBE_BYTES, limits.n_bytes // 4))
-    within = Limits(n_bytes, n_jobs=limits.n_workers)
-    runs = [list(probe_all_and_fewer(cells, replace(family, max_depth=None), within)) for _ in range(n_runs)]
+    endless = replace(family, max_depth=None)
+    runs = [list(probe_all_and_fewer(cells, endless, lambda some: _for_a_probe(some, limits))) for _ in range(n_runs)]
     probes = [min(same, key=lambda probe: probe.seconds) for same in zip(*runs, strict=False)]
     lightest = float(cells.weights.min())
     has_all_boxes = family.min_samples_leaf <= lightest and family.min_samples_split <= 2 * lightest
-    expected = estimate_boxes(cells) if has_all_boxes and not probes[0].is_complete else None
-    layers = Layers.told_by(probes, family.max_depth, most_boxes(cells), expected)
-    n_statistics = int(cells.statistics.shape[1])
-    counts = _core.ByteCounts(cells.n_cells, cells.n_bins, core_kinds(cells.kinds), n_statistics)
-    prices = _Prices(layers, cells, counts, _seconds_of(probes))
+    is_known = probes[0].is_complete
+    expected = estimate_boxes(cells) if has_all_boxes and not is_known else None
+    census = take_census(cells, family) if not has_all_boxes and not is_known else None
+    layers = Layers.told_by(probes, family.max_depth, most_boxes(cells), expected, census, has_all_boxes)
+    prices = _Prices(layers, cells, _byte_counts(cells), _seconds_of(probes))
     by_depth = [prices.listed(depth) for depth in range(1, layers.n_levels + 1)]
-    deepest = by_depth[-1] if by_depth else prices.listed(0)
+    deepest = by_depth[-1] if by_depth else prices.listed(0) if layers.is_complete else _UNKNOWN
     is_known = layers.is_complete or (deepest.is_known and deepest.depth == family.max_depth)
     all_trees = replace(deepest, depth=None, is_known=is_known)
     folded = [prices.folded(cost, limits.n_workers) for cost in by_depth[FOLDED_LEVELS - 1 :]]
     return CostEstimate(all_trees, tuple(by_depth), tuple(folded))
+
+
+def _for_a_probe(cells: Cells, limits: Limits) -> Limits:
+    """Return limits with room for some boxes after what comes before the first one, if the given limits allow."""
+    for_boxes = min(_PROBE_BYTES, max(_LEAST_PROBE_BYTES, limits.n_bytes // 4))
+    n_bytes = min(_byte_counts(cells).before_first_box + for_boxes, max(limits.n_bytes, for_boxes))
+    return Limits(n_bytes, n_jobs=limits.n_workers)
+
+
+def _byte_counts(cells: Cells) -> _core.ByteCounts:
+    return _core.ByteCounts(cells.n_cells, cells.n_bins, core_kinds(cells.kinds), int(cells.statistics.shape[1]))
 
 
 @dataclass(frozen=True)
@@ -270,9 +288,11 @@ def _rounded(number: float) -> str:
 
     Examples
     --------
-    >>> _rounded(12345678), _rounded(999)
-    ('12 M', '999')
+    >>> _rounded(12345678), _rounded(999), _rounded(math.nan)
+    ('12 M', '999', '?')
     """
+    if math.isnan(number):
+        return "?"
     for unit, size in ((" T", 1e12), (" G", 1e9), (" M", 1e6), (" k", 1e3)):
         if number >= size:
             digits = max(0, 1 - math.floor(math.log10(number / size)))
@@ -292,4 +312,6 @@ def _two_digits(seconds: float) -> str:
 
 
 def _columns(cost: Cost, width: int = 12) -> str:
+    if math.isnan(cost.n_bytes):
+        return f"{'?':>{width}}{'?':>12}"
     return f"{format_bytes(round(cost.n_bytes)):>{width}}{_two_digits(cost.seconds):>12}"

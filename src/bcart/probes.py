@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from bcart import _core
 from bcart.cells import Cells
+from bcart.census import Census
 from bcart.limits import Limits
 from bcart.listing import Family, list_boxes
 
@@ -19,6 +20,8 @@ _NO_GROWTH = 0.004  # of the logarithm to base 2 of the number of boxes: there a
 _MOST_LEVELS = 64
 _MOST_PACE = 4.0
 _CELLS_OF_LARGE_BOXES = 64  # as in the core
+_LIGHTER = 0.7  # power of the share of all weight: between 0.5 and 1 estimates are least wrong
+_DOUBT = 10  # boxes of a census outweigh what probes say if they are more
 _FARTHEST = 8  # level from what is known for which it counts
 
 
@@ -93,13 +96,21 @@ class Probe:
         return self.n_cells_found + n_read
 
 
-def probe_all_and_fewer(cells: Cells, family: Family, limits: Limits) -> Iterator[Probe]:
-    """Yield the probe of all cells and, unless that is complete, of half of them, and so on."""
+def probe_all_and_fewer(cells: Cells, family: Family, limits_of: Callable[[Cells], Limits]) -> Iterator[Probe]:
+    """Yield the probe of all cells and, unless that is complete, of half of them, and so on; each has its limits.
+
+    Of fewer cells, leaves and boxes may be lighter: else next to none could be split. In proportion they would be too
+    light, since single cells then are more of them.
+    """
+    weight = float(cells.weights.sum())
     order = np.random.default_rng(0).permutation(cells.n_cells)
     while True:
         chosen = np.sort(order)
         some = Cells(cells.codes[chosen], cells.statistics[chosen], cells.weights[chosen], cells.kinds)
-        probe = Probe.of(some, family, limits)
+        share = (float(some.weights.sum()) / weight) ** _LIGHTER
+        leaf, box = share * family.min_samples_leaf, share * family.min_samples_split
+        lighter = replace(family, min_samples_leaf=leaf, min_samples_split=box)
+        probe = Probe.of(some, lighter, limits_of(some))
         yield probe
         if len(order) < 2 * _FEWEST_CELLS or (probe.is_complete and probe.n_cells == cells.n_cells):
             return
@@ -117,14 +128,26 @@ class Layers:
     is_complete: bool
 
     @classmethod
-    def told_by(cls, probes: list[Probe], max_depth: int | None, most: float, expected: float | None = None) -> Layers:
+    def told_by(
+        cls,
+        probes: list[Probe],
+        max_depth: int | None,
+        most: float,
+        expected: float | None = None,
+        census: Census | None = None,
+        has_all_boxes: bool = False,
+    ) -> Layers:
         """Return what probes of all cells and of fewer tell.
 
-        There are no more than `most` boxes; `expected` is how many there are in all, if that is known.
+        There are no more than `most` boxes; `expected` is how many there are in all, if that is known, and `census`
+        tells it together with their layers. Whether the family `has_all_boxes` says that no leaf or box is too light.
         """
-        whole, extension = probes[0], _Extension(probes, most)
+        whole, extension = probes[0], _Extension(probes, most, has_all_boxes)
+        expected = expected if census is None else census.n_boxes
         pace = 1.0 if expected is None or whole.is_complete else extension.pace_to(expected)
         boxes, cells, splits = extension.at_pace(pace)
+        if census is not None and not whole.is_complete and whole.saw_the_root:
+            boxes, cells, splits = extension.as_met(census, boxes)
         if max_depth is not None:
             del boxes[max_depth + 1 :], cells[max_depth + 1 :], splits[max_depth:]
         return cls(boxes, cells, splits, len(whole.boxes), whole.is_complete)
@@ -170,8 +193,8 @@ class _Extension:
     are in all, growth is made as much faster or slower as it takes to come to them.
     """
 
-    def __init__(self, probes: list[Probe], most: float) -> None:
-        self.whole, self.most = probes[0], most
+    def __init__(self, probes: list[Probe], most: float, has_all_boxes: bool) -> None:
+        self.whole, self.most, self.has_all_boxes = probes[0], most, has_all_boxes
         self.growth = _Growth([probe.growths for probe in probes], probes)
         self.cells_a_box = _CellsABox([probe.cells_a_box for probe in probes], probes)
         self.splits_a_box = _Table([probe.splits_a_box for probe in probes], probes)
@@ -195,9 +218,36 @@ class _Extension:
             splits.append(boxes[-1] * self.splits_a_box.at(level - 1, 0))
             n_before = sum(boxes)
             n_new = n_before * (2**last_growth - 1) * (1 - n_before / self.most)
-            boxes.append(max(0.0, min(n_new, self.most - n_before)))
+            n_parents = level if self.has_all_boxes else 1  # that a box has: one for each side that is cut off
+            boxes.append(max(0.0, min(n_new, self.most - n_before, 2 * splits[level - 1] / n_parents)))
             cells.append(boxes[-1] * max(1.0, self.cells_a_box.at(level, 0)))
         return boxes, cells, splits
+
+    def as_met(self, census: Census, boxes: list[float]) -> tuple[list[float], list[float], list[float]]:
+        """Return boxes, cells and splits by layer as a census has met them, where it has met many.
+
+        Of few, the given layers of boxes and what probes say count more.
+        """
+        whole, n_known = self.whole, len(self.whole.boxes)
+        n_levels = min(_MOST_LEVELS, max(len(boxes) - 1, int(census.layers.max()))) + 1
+        n_met = np.bincount(census.layers, minlength=n_levels)[:n_levels].astype(np.float64)
+        n_new = np.cumsum(n_met[n_known:])
+        given = np.cumsum([*boxes, *[0.0] * n_levels][n_known:n_levels])
+        share = n_new / max(1.0, census.layers.size - n_met[:n_known].sum())
+        met = share * max(0.0, census.n_boxes - sum(whole.boxes))
+        totals = np.maximum.accumulate((n_new * met + _DOUBT * given) / (n_new + _DOUBT))
+        new = np.diff(totals, prepend=0.0).tolist()
+        after = [*map(float, whole.boxes), *new]
+        numbers = []
+        for counted, table, of_met in (
+            (whole.cells, self.cells_a_box, census.cells),
+            (whole.splits, self.splits_a_box, census.splits),
+        ):
+            sums = np.bincount(census.layers, of_met, n_levels)
+            means = [(sums[k] + _DOUBT * table.at(k, 0)) / (n_met[k] + _DOUBT) for k in range(n_levels)]
+            numbers.append([*map(float, counted), *(after[k] * means[k] for k in range(len(counted), n_levels))])
+        cells, splits = numbers
+        return after, cells, splits[:-1]
 
     def pace_to(self, n_boxes: float) -> float:
         """Return how much faster boxes have to grow for so many in all."""
