@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from bcart import _core
 from bcart.cells import Cells
@@ -95,15 +96,17 @@ class Probe:
 
 def probe_all_and_fewer(cells: Cells, family: Family, limits: Limits) -> Iterator[Probe]:
     """Yield the probe of all cells and, unless that is complete, of half of them, and so on."""
+    whole = Probe.of(cells, family, limits)
+    yield whole
     order = np.random.default_rng(0).permutation(cells.n_cells)
-    while True:
-        chosen = np.sort(order)
-        some = Cells(cells.codes[chosen], cells.statistics[chosen], cells.weights[chosen], cells.kinds)
-        probe = Probe.of(some, family, limits)
-        yield probe
-        if len(order) < 2 * _FEWEST_CELLS or (probe.is_complete and probe.n_cells == cells.n_cells):
-            return
+    while len(order) >= 2 * _FEWEST_CELLS and not whole.is_complete:
         order = order[::2]
+        yield Probe.of(_some_of(cells, np.sort(order)), family, limits)
+
+
+def _some_of(cells: Cells, chosen: npt.NDArray[np.intp]) -> Cells:
+    """Return some of the cells, with any statistics: how many boxes there are does not depend on what they are."""
+    return Cells.of_arrays(cells.codes[chosen], cells.statistics[: len(chosen)], cells.weights[chosen], cells.kinds)
 
 
 @dataclass(frozen=True)

@@ -231,3 +231,49 @@ def test_a_leaf_of_many_like_classes_takes_little_memory(watch):
         point("end")
     """)
     assert_held(report, 10, "end")
+
+
+# Targets and budget: a few of those classes in each cell would fit.
+TOO_MANY_CLASSES = {
+    "many classes": ("np.arange(60_000) % 300", 30),
+    "a number": ("np.arange(60_000)", 200),
+    "text": ("(np.arange(60_000) % 20_000).astype(str)", 100),
+}
+QUESTIONS = {
+    "fit": "classifier(max_memory=max_memory * MB, max_depth=2).fit(X, y)",
+    "estimate": "bcart.estimate_cost(X, y.astype(str), max_memory=max_memory * MB, n_jobs=2)",
+}
+
+ALL_REFUSED = """
+    X = numbers(60_000, 6)[0]
+    for name, (targets, max_memory) in {data!r}.items():
+        y = eval(targets)
+        for question, asked in {questions!r}.items():
+            point(f"before {{question}} {{name}}")
+            tell(**{{f"{{question}} {{name}}": outcome(lambda: eval(asked))}})
+            point(f"{{question}} {{name}}")
+"""
+
+
+@pytest.mark.parametrize("question", QUESTIONS)
+@pytest.mark.parametrize("name", TOO_MANY_CLASSES)
+def test_class_counts_that_do_not_fit_are_not_made(watch, name, question):
+    report, phase = watch(ALL_REFUSED.format(data=TOO_MANY_CLASSES, questions=QUESTIONS)), f"{question} {name}"
+    assert report.told[phase] == "MemoryBudgetError"
+    assert_held(report, TOO_MANY_CLASSES[name][1], phase, f"before {phase}")
+
+
+@pytest.mark.parametrize("max_memory", [45, 60])
+def test_class_counts_that_fit_are_held_against_the_memory(watch, max_memory):
+    report = watch(f"""
+        X, y = np.random.default_rng(0).random((15_000, 6)), np.arange(15_000) % 300
+        point("base")
+        cost = bcart.estimate_cost(X, y.astype(str), max_memory={max_memory} * MB, n_jobs=2)
+        point("estimate")
+        model = classifier(max_memory={max_memory} * MB, max_depth=2).fit(X, y)
+        point("fit")
+        model.predict_proba(X[:100]), model.posterior_.sample(10, 0)
+        point("answers")
+    """)
+    for phase in ("estimate", "fit", "answers"):
+        assert_held(report, max_memory, phase)
