@@ -53,8 +53,13 @@ std::size_t fold_bytes(const Cells& cells) {
          cells.n_cells * (values + kBoxesAtOnce * at_work) + n_bins * (cells.n_statistics + 3) * 4 * sizeof(double);
 }
 
+std::size_t bytes_of_own_cells(const Cells& cells) {
+  return cells.n_cells * (cells.n_features + (cells.n_statistics + 1) * sizeof(double));
+}
+
 std::size_t bytes_of_folding(const Cells& cells) {
-  return fold_bytes(cells) + TestNumbers(cells.n_bins, cells.kinds).size() * kBytesPerTest;
+  const std::size_t opened = 2 * bytes_of_own_cells(cells);
+  return fold_bytes(cells) + opened + TestNumbers(cells.n_bins, cells.kinds).size() * kBytesPerTest;
 }
 
 double fold_seconds(const Cells& cells, double n_cells_in_boxes, double n_pairs) {

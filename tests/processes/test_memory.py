@@ -263,7 +263,7 @@ def test_class_counts_that_do_not_fit_are_not_made(watch, name, question):
     assert_held(report, TOO_MANY_CLASSES[name][1], phase, f"before {phase}")
 
 
-@pytest.mark.parametrize("max_memory", [45, 60])
+@pytest.mark.parametrize("max_memory", [45, 60, 120, 160])
 def test_class_counts_that_fit_are_held_against_the_memory(watch, max_memory):
     report = watch(f"""
         X, y = np.random.default_rng(0).random((15_000, 6)), np.arange(15_000) % 300

@@ -17,7 +17,10 @@ inline constexpr std::size_t kBoxesAtOnce = 2;
 // What the fold of a graph with these cells takes, and adding it up, but for four bytes a box.
 std::size_t fold_bytes(const Cells& cells);
 
-// The same with the tables of all tests, any of which the fold may ask.
+// What the cells of a box take that is opened, if these are all.
+std::size_t bytes_of_own_cells(const Cells& cells);
+
+// With the tables of all tests, any of which the fold may ask, and what a box that is open and its fold have of cells.
 std::size_t bytes_of_folding(const Cells& cells);
 
 // Seconds that one worker takes on a slow machine for two sweeps over the fold, below boxes that together have so many
