@@ -277,3 +277,51 @@ def test_class_counts_that_fit_are_held_against_the_memory(watch, max_memory):
     """)
     for phase in ("estimate", "fit", "answers"):
         assert_held(report, max_memory, phase)
+
+
+# Of a million rows each, what a fit takes in MB while it reads them: their codes, and a few bytes a row.
+TABLES = {
+    "float64": ("X.astype(float), y", 40),
+    "float32": ("X, y", 40),
+    "bytes": ("X.astype(np.uint8), y", 40),
+    "weights": ("X.astype(float), y, w", 40),
+    "a weight of zero": ("X.astype(float), y, np.where(np.arange(len(X)) == 5, 0.0, w)", 60),
+}
+ALL_TABLES = """
+    X = np.random.default_rng(0).integers(0, 3, (1_000_000, 20)).astype(np.float32)
+    X[:, 4:] = 1.0
+    y, w = (X[:, 0] > X[:, 1]).astype(int), np.random.default_rng(1).uniform(0.5, 1.0, len(X))
+    for name, data in {tables!r}.items():
+        given = eval(data)
+        point("before " + name)
+        classifier(max_memory=20 * MB, max_depth=1).fit(*given[:2], *given[2:])
+        point(name)
+"""
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_no_table_is_copied_to_be_read(watch, name):
+    report = watch(ALL_TABLES.format(tables={name: data for name, (data, _) in TABLES.items()}))
+    assert_held(report, TABLES[name][1], name, f"before {name}")
+
+
+ALL_PREDICTED = """
+    import pandas as pd
+    X, y = coins(500, 20)
+    model = classifier(max_depth=2, max_memory=50 * MB).fit(X, y)
+    model.predict_proba(pd.DataFrame(X[:10]))
+    X = np.tile(X, (2_000, 1))
+    for name in ("float64", "float32", "uint8"):
+        rows = X.astype(name)
+        frame = pd.DataFrame(rows)
+        point("before " + name)
+        for _ in range(2):
+            model.predict_proba(rows[:500_000]), model.predict_proba(frame[500_000:])
+        point(name)
+"""
+
+
+@pytest.mark.parametrize("name", ["float64", "float32", "uint8"])
+def test_rows_of_any_type_are_predicted_some_at_a_time(watch, name):
+    returned = 2 * 8 * 500_000 / MB
+    assert_held(watch(ALL_PREDICTED), 50 + 2 * returned, name, f"before {name}")
