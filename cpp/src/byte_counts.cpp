@@ -35,7 +35,7 @@ ByteCounts::ByteCounts(const Cells& cells)
     : workspace((cells.n_cells + 1) * sizeof(Cell) + CodeSums::n_bytes(cells)),
       a_box(bytes_a_box(cells.n_statistics)),
       a_split(bytes_a_split(cells)),
-      fold(bytes_of_fold_and_tests(cells)) {
+      fold(bytes_of_folding(cells)) {
   const CutCounts counts = count_cuts(cells.n_bins, cells.kinds);
   rules = bytes_of_rules(counts, cells.n_cells);
   work = counts.max_splits(cells.n_cells) * Batch::kBytesPerSplit;

@@ -58,8 +58,13 @@ std::size_t bytes_of_fold(const Cells& cells) {
          cells.n_cells * (values + kBoxesAtOnce * at_work) + n_bins * (cells.n_statistics + 3) * 4 * sizeof(double);
 }
 
-std::size_t bytes_of_fold_and_tests(const Cells& cells) {
-  return bytes_of_fold(cells) + TestNumbers(cells.n_bins, cells.kinds).size() * kBytesPerTest;
+std::size_t bytes_of_own_cells(const Cells& cells) {
+  return cells.n_cells * (cells.n_features + (cells.n_statistics + 1) * sizeof(double));
+}
+
+std::size_t bytes_of_folding(const Cells& cells) {
+  const std::size_t opened = 2 * bytes_of_own_cells(cells);
+  return bytes_of_fold(cells) + opened + TestNumbers(cells.n_bins, cells.kinds).size() * kBytesPerTest;
 }
 
 // On the rarer side of each feature, to the sums of the rarer codes of all; or, where sums are not exact, on both sides

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from bcart import _core
 from bcart.cached import cached_property
-from bcart.errors import InvalidDataError
+from bcart.errors import InvalidDataError, MemoryBudgetError
 from bcart.grid import CodeArray, Kind, as_kinds
-from bcart.limits import Limits
+from bcart.limits import Limits, format_bytes, parse_bytes
 from bcart.memory import within_memory
 from bcart.parse import (
     MAX_WEIGHT,
@@ -29,6 +29,10 @@ from bcart.parse import (
 
 _MOST_LABELS = 2**31
 _ROWS_PER_STEP = 2**18  # whose statistics are made and added, then forgotten
+_VALUES_AT_ONCE = 2**18  # that are moved
+_REMEDY = "lower max_bins, use fewer features, or raise max_memory"
+_REMEDY_OF_LABELS = f"put classes together, {_REMEDY}; if the target is a number, use BayesianTreeRegressor"
+_MANY_LABELS = 20  # so that a number may have been meant
 
 StatisticsOf = Callable[[slice], FloatArray]
 
@@ -87,6 +91,15 @@ class Cells(Unchangeable):
         object.__setattr__(self, "kinds", as_kinds(kinds, codes.shape[1]))
 
     @classmethod
+    def of_arrays(
+        cls, codes: CodeArray, statistics: FloatArray, weights: FloatArray, kinds: Sequence[Kind] | None = None
+    ) -> Cells:
+        """Return cells of distinct codes that hold these arrays themselves: they cannot be changed from here on."""
+        cells = cls.__new__(cls)
+        cells._hold(codes, statistics, weights, kinds)
+        return cells
+
+    @classmethod
     def from_rows(
         cls,
         codes: npt.ArrayLike,
@@ -94,6 +107,7 @@ class Cells(Unchangeable):
         sample_weight: npt.ArrayLike | None = None,
         kinds: Sequence[Kind] | None = None,
         n_jobs: int | None = None,
+        max_memory: int | str | None = None,
     ) -> Cells:
         """Add up rows with equal codes; rows of weight zero are absent.
 
@@ -108,6 +122,9 @@ class Cells(Unchangeable):
         kinds : sequence of {"numeric", "optional", "nominal"}, optional
         n_jobs : int, optional
             Threads, see `Limits`; no bit of the sums depends on it.
+        max_memory : int or str, optional
+            Bytes that the cells may take: if they do not fit, their statistics are not made, and a
+            `MemoryBudgetError` says so. By default there is no limit.
         """
         row_codes, n_workers = _as_codes(codes), Limits(n_jobs=n_jobs).n_workers
         statistics_of = statistics if callable(statistics) else _sliced(statistics, len(row_codes))
@@ -115,7 +132,8 @@ class Cells(Unchangeable):
         present = present_rows(weights)
         row_codes = row_codes if present is None else np.compress(present, row_codes, axis=0)
         groups, cell_codes = _core.group_rows(row_codes, n_workers)
-        sums = _add_up(groups, statistics_of, weights, present, n_workers)
+        room = _Room(len(groups), row_codes.shape[1], max_memory, _REMEDY)
+        sums = _add_up(groups, statistics_of, weights, present, n_workers, room)
         return cls._of_groups(cell_codes, sums, kinds)
 
     @classmethod
@@ -127,12 +145,13 @@ class Cells(Unchangeable):
         sample_weight: npt.ArrayLike | None = None,
         kinds: Sequence[Kind] | None = None,
         n_jobs: int | None = None,
+        max_memory: int | str | None = None,
     ) -> Cells:
         """Count the labels of rows with equal codes: `from_rows` with a 1 in the column of each row's class.
 
         Parameters
         ----------
-        codes, sample_weight, kinds, n_jobs
+        codes, sample_weight, kinds, n_jobs, max_memory
             As in `from_rows`.
         labels : array of shape (n_rows,)
             The number of each row's class: 0, 1, ... below `n_labels`.
@@ -153,7 +172,8 @@ class Cells(Unchangeable):
             row_codes = np.compress(present, row_codes, axis=0)  # three times as fast as row_codes[present]
             row_labels, weights = np.compress(present, row_labels), np.compress(present, weights)
         groups, cell_codes = _core.group_rows(row_codes, n_workers)
-        sums = np.zeros((len(groups), n_labels + 1))
+        remedy = _REMEDY_OF_LABELS if n_labels > _MANY_LABELS else _REMEDY
+        sums = _Room(len(groups), row_codes.shape[1], max_memory, remedy, "classes").zeros(n_labels)
         try:
             groups.count_labels(row_labels, weights, sums, n_workers)
         except IndexError:
@@ -163,19 +183,55 @@ class Cells(Unchangeable):
 
     @classmethod
     def _of_groups(cls, codes: CodeArray, sums: FloatArray, kinds: Sequence[Kind] | None) -> Cells:
-        cells = cls.__new__(cls)
-        cells._hold(codes.reshape(len(sums), -1), sums[:, :-1].copy(), sums[:, -1].copy(), kinds)
-        return cells
+        return cls.of_arrays(codes.reshape(len(sums), -1), *_apart(sums), kinds)
 
     @property
     def n_cells(self) -> int:
         """Number of cells."""
         return len(self.codes)
 
+    @property
+    def n_bytes(self) -> int:
+        """Bytes that the arrays take."""
+        return self.codes.nbytes + self.statistics.nbytes + self.weights.nbytes
+
     @cached_property
     def n_bins(self) -> tuple[int, ...]:
         """Number of codes of each feature."""
         return tuple(int(column.max()) + 1 for column in self.codes.T)
+
+
+class _Room(NamedTuple):
+    """What is known of cells before their statistics are made."""
+
+    n_cells: int
+    n_features: int
+    max_memory: int | str | None
+    remedy: str
+    named: str = "statistics"
+
+    def zeros(self, n_statistics: int) -> FloatArray:
+        """Return zeros for the statistics of each cell and, behind them, its weight, if the cells fit into memory."""
+        n_bytes = self.n_cells * (self.n_features + 8 * (n_statistics + 1))
+        if self.max_memory is not None and n_bytes > parse_bytes(self.max_memory):
+            raise MemoryBudgetError(
+                f"the sums of {n_statistics:,} {self.named} in each of {self.n_cells:,} distinct rows of codes take "
+                f"{format_bytes(n_bytes)}, more than max_memory={format_bytes(parse_bytes(self.max_memory))}; "
+                f"{self.remedy}"
+            )
+        return np.zeros((self.n_cells, n_statistics + 1))
+
+
+def _apart(sums: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return all columns but the last, and the last, each contiguous, in the memory of the array, which they fill."""
+    n_rows, width = sums.shape[0], sums.shape[1] - 1
+    last, values = sums[:, -1].copy(), sums.reshape(-1)
+    at_once = max(1, _VALUES_AT_ONCE // width)
+    for start in range(0, n_rows, at_once):  # what is written lies before all that is still to be read
+        part = sums[start : start + at_once, :-1].copy()
+        values[start * width : (start + len(part)) * width] = part.reshape(-1)
+    values[n_rows * width :] = last
+    return values[: n_rows * width].reshape(n_rows, width), values[n_rows * width :]
 
 
 def _check_cells(codes: CodeArray, statistics: FloatArray, weights: FloatArray) -> None:
@@ -185,7 +241,8 @@ def _check_cells(codes: CodeArray, statistics: FloatArray, weights: FloatArray) 
             f"{len(codes)} cells need as many rows of statistics and as many weights, "
             f"got shapes {statistics.shape} and {weights.shape}"
         )
-    if not np.isfinite(statistics).all() or not ((weights > 0) & (weights <= MAX_WEIGHT)).all():
+    extremes = statistics.min(), statistics.max()  # NaN if there is one
+    if not np.isfinite(extremes).all() or not ((weights > 0) & (weights <= MAX_WEIGHT)).all():
         raise InvalidDataError(f"statistics of cells must be finite, their weights positive and at most {MAX_WEIGHT:g}")
 
 
@@ -233,6 +290,7 @@ def _add_up(
     weights: FloatArray,
     present: npt.NDArray[np.bool_] | None,
     n_workers: int,
+    room: _Room,
 ) -> FloatArray:
     """Return the sums of the statistics of each group and, behind them, of the weights."""
     sums, n_added, n_columns = np.empty((0, 0)), 0, None
@@ -243,7 +301,7 @@ def _add_up(
             part, weight = part[present[rows]], weight[present[rows]]
         if n_columns is None:
             n_columns = part.shape[1]
-            sums = np.zeros((len(groups), n_columns + 1))
+            sums = room.zeros(n_columns)
         groups.add_up(n_added, part, weight, sums, n_workers)
         n_added += len(part)
     return sums

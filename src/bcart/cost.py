@@ -165,8 +165,10 @@ def estimate_cost(
     grid = Grid.from_table(table, max_bins, binning, weights, limits.n_workers)
     codes = grid.encode_table(table, limits.n_workers)
     labels = np.zeros(len(codes), dtype=np.uint8)
-    cells = Cells.from_labels(codes, labels, _n_statistics_of(targets), weights, grid.kinds, n_jobs=limits.n_workers)
-    return predict_cost(cells, Family(max_depth, min_samples_leaf, min_samples_split), limits)
+    n_statistics = _n_statistics_of(targets)
+    cells = Cells.from_labels(codes, labels, n_statistics, weights, grid.kinds, limits.n_workers, limits.n_bytes)
+    family = Family(max_depth, min_samples_leaf, min_samples_split)
+    return predict_cost(cells, family, limits.beside(cells.n_bytes))
 
 
 def _n_statistics_of(targets: npt.NDArray[Any]) -> int:

@@ -117,7 +117,7 @@ class Graph:
 
     def unfold(self, cells: npt.NDArray[np.intp]) -> Graph:
         """Return a box, given by its cells, and its splits as a graph of their own."""
-        inside = Cells(
+        inside = Cells.of_arrays(
             self.cells.codes[cells], self.cells.statistics[cells], self.cells.weights[cells], self.cells.kinds
         )
         return list_graph(inside, replace(self.family, max_depth=1), self.limits_of_answers, folding="never")
@@ -126,7 +126,7 @@ class Graph:
         """Return the same trees with all splits listed, if that takes no more than `max_bytes`; for small problems."""
         family = replace(self.family, max_depth=self.max_depth)
         n_bytes = max(1, max_bytes * 3 // 4)  # answers come on top
-        limits = replace(self.limits_of_answers, max_memory=n_bytes, n_jobs=n_jobs)
+        limits = replace(self.limits_of_answers, max_memory=n_bytes, bytes_held=0, n_jobs=n_jobs)
         graph = list_graph(self.cells, family, limits, folding="never")
         if crossed_limit(graph) is not None:
             raise MemoryBudgetError(
@@ -302,7 +302,7 @@ class Crossed(NamedTuple):
 
 def crossed_limit(graph: Graph) -> Crossed | None:
     """Return the limit that ended a build before all trees of the family were listed; None if none did."""
-    memory, seconds = format_bytes(graph.limits.n_bytes), graph.limits.time_limit
+    memory, seconds = format_bytes(int(graph.limits.max_memory)), graph.limits.time_limit
     return {
         _core.Ending.MEMORY: Crossed(MemoryBudgetError, f"more than max_memory={memory}", "raise max_memory"),
         _core.Ending.TIME: Crossed(TimeBudgetError, f"longer than time_limit={seconds} s", "raise time_limit"),

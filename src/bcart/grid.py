@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
@@ -132,22 +133,28 @@ class Grid(Unchangeable):
         if present is not None:
             table, weights = table.take(present), weights[present]
         categories = tuple(column.labels() if column.is_nominal else None for column in table.columns)
-        columns = table.numbers(categories)
-        has_missing, has_many, distinct = zip(*_core.survey(columns, max_bins, n_workers), strict=True)
+
+        def column(feature: int) -> FloatArray:
+            return table.columns[feature].numbers(categories[feature])
+
+        surveys = [_core.survey(list(map(column, some)), max_bins, n_workers) for some in table.read_together]
+        has_missing, has_many, distinct = zip(*chain.from_iterable(surveys), strict=True)
         if not np.isfinite(np.concatenate(distinct)).all():
-            refuse_infinite(table.names, columns)
+            refuse_infinite(table.names, map(column, range(len(distinct))))
         values = [
             np.array(few) if labels is None else np.arange(len(labels), dtype=np.float64)
             for few, labels in zip(distinct, categories, strict=True)
         ]
         bounds = [(each, each) for each in values]
         cut = [feature for feature, many in enumerate(has_many) if many and categories[feature] is None]
-        if binning == "uniform":
-            found = _uniform_bounds([columns[i] for i in cut], [values[i] for i in cut], max_bins, n_workers)
-        else:
-            found = [_quantile_bounds(columns[i], weights, max_bins) for i in cut]
-        for feature, bound in zip(cut, found, strict=True):
-            bounds[feature] = bound
+        for together in table.read_together:
+            some = [feature for feature in together if feature in cut]
+            if binning == "uniform":
+                found = _uniform_bounds(list(map(column, some)), [values[i] for i in some], max_bins, n_workers)
+            else:
+                found = [_quantile_bounds(column(i), weights, max_bins) for i in some]
+            for feature, bound in zip(some, found, strict=True):
+                bounds[feature] = bound
         lowest, highest = zip(*bounds, strict=True)
         return cls(lowest, highest, table.names, categories, has_missing)
 
@@ -194,42 +201,53 @@ class Grid(Unchangeable):
 
         Some may be infinite, see `Column`.
         """
-        nominal = [labels is not None for labels in self.categories]
-        return read_table(X, nominal, self.feature_names).numbers(self.categories)
+        return self.table(X).numbers(self.categories)
+
+    def table(self, X: Any) -> Table:
+        """Read a table that has the features of the grid."""
+        return read_table(X, [labels is not None for labels in self.categories], self.feature_names)
 
     def encode(self, X: Any, n_jobs: int | None = None) -> CodeArray:
         """Map rows to codes. A value in a gap goes to the bin that is nearer, one outside to the outermost."""
-        return self._encode_columns(self.columns(X), Limits(n_jobs=n_jobs).n_workers)
+        return self.encode_table(self.table(X), Limits(n_jobs=n_jobs).n_workers)
 
     def encode_table(self, table: Table, n_workers: int = 1) -> CodeArray:
         """Map the rows of a table that has been read to codes."""
-        return self._encode_columns(table.numbers(self.categories), n_workers)
+        if table.is_plain:
+            return self._encode_part(table, slice(None), 0, n_workers)
+        codes, n_before = np.empty((table.n_taken, len(table.columns)), dtype=np.uint8), 0
+        for part in table.parts():
+            some = self._encode_part(table, part, n_before, n_workers)
+            codes[n_before : n_before + len(some)] = some
+            n_before += len(some)
+        return codes
 
     @property
     def cuts(self) -> list[FloatArray]:
         """What separates the bins of each feature: one at a cut belongs to the upper bin. Of labels the places."""
         return [_midpoints(high[:-1], low[1:]) for low, high in zip(self.lowest, self.highest, strict=True)]
 
-    def _encode_columns(self, columns: list[FloatArray], n_workers: int) -> CodeArray:
+    def _encode_part(self, table: Table, part: slice, n_before: int, n_workers: int) -> CodeArray:
+        columns = table.numbers(self.categories, part)
         codes, has_missing, has_infinite = _core.encode(columns, self.cuts, self.has_missing, n_workers)
         if any(has_infinite):
-            refuse_infinite(self.feature_names, columns)
+            refuse_infinite(self.feature_names, table.numbers(self.categories))
         for feature, column in enumerate(columns):
             if has_missing[feature] > self.has_missing[feature] or self.categories[feature] is not None:
-                self._refuse_unknown(feature, column)
+                self._refuse_unknown(feature, column, n_before)
         return np.asarray(codes).reshape(-1, len(columns))
 
-    def _refuse_unknown(self, feature: int, column: FloatArray) -> None:
+    def _refuse_unknown(self, feature: int, column: FloatArray, n_before: int) -> None:
         """Missing values and labels that the grid was not made from have no code."""
         name, labels = self.feature_names[feature], self.categories[feature]
         if not self.has_missing[feature] and np.isnan(column).any():
-            row = int(np.flatnonzero(np.isnan(column))[0])
+            row = n_before + int(np.flatnonzero(np.isnan(column))[0])
             raise InvalidDataError(
                 f"column {name!r} is missing in row {row}, but had no missing value in the grid's data; make the grid "
                 "from data that have some, or leave the row out"
             )
         if labels is not None and (column == UNSEEN).any():
-            row = int(np.flatnonzero(column == UNSEEN)[0])
+            row = n_before + int(np.flatnonzero(column == UNSEEN)[0])
             raise InvalidDataError(
                 f"column {name!r} has a category in row {row} that the grid does not know; it knows "
                 f"{describe_labels(labels)}"

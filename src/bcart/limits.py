@@ -50,6 +50,7 @@ class Limits:
     time_limit: float | None = None
     n_jobs: int | None = None
     seconds_spent: float = field(default=0.0, repr=False, compare=False)
+    bytes_held: int = field(default=0, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "max_memory", parse_bytes(self.max_memory))
@@ -61,8 +62,8 @@ class Limits:
 
     @property
     def n_bytes(self) -> int:
-        """The memory limit in bytes."""
-        return int(self.max_memory)
+        """The memory limit in bytes, without what is held of it already."""
+        return max(0, int(self.max_memory) - self.bytes_held)
 
     @property
     def seconds(self) -> float | None:
@@ -74,6 +75,10 @@ class Limits:
     def after(self, since: float) -> Limits:
         """Return the limits for what is left of the time, which runs since then (of the monotonic clock)."""
         return replace(self, seconds_spent=self.seconds_spent + time.monotonic() - since)
+
+    def beside(self, n_bytes: int) -> Limits:
+        """Return the limits for what is made beside so many bytes that count, too, and are held as long as it is."""
+        return replace(self, bytes_held=self.bytes_held + n_bytes)
 
     @property
     def n_workers(self) -> int:

@@ -124,13 +124,12 @@ def as_weights(sample_weight: npt.ArrayLike | None, n_rows: int) -> FloatArray:
     if sample_weight is None:
         return np.broadcast_to(np.float64(1), n_rows)  # which takes no memory
     is_read = isinstance(sample_weight, np.ndarray) and sample_weight.dtype == np.float64 and is_shared(sample_weight)
-    weights = np.asarray(sample_weight) if is_read else as_floats(sample_weight, "sample_weight")
+    weights = np.asarray(sample_weight) if is_read else as_floats(sample_weight, "sample_weight", copy=False)
     if weights.shape != (n_rows,):
         raise InvalidDataError(f"sample_weight has shape {weights.shape}, expected ({n_rows},): one weight a row")
     different = weights[:1] if is_shared(weights) else weights
-    is_wrong = ~((different >= 0) & (different <= MAX_WEIGHT))
-    if is_wrong.any():
-        row = int(np.flatnonzero(is_wrong)[0])
+    if not (different.min(initial=0.0) >= 0 and different.max(initial=0.0) <= MAX_WEIGHT):  # NaN is neither
+        row = int(np.flatnonzero(~((different >= 0) & (different <= MAX_WEIGHT)))[0])
         raise InvalidDataError(
             f"sample_weight contains {weights[row]} (row {row}); "
             f"weights must be finite, at most {MAX_WEIGHT:g} and not negative, zero drops a row"

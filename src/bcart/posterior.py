@@ -25,6 +25,7 @@ from bcart.parts import check_kinds, check_parts
 from bcart.priors import LeafCountPrior, TreePrior
 from bcart.routing import Routing
 from bcart.rows import Predictor, Rows, SomeRows, as_predictor, as_targets, bytes_a_row, differing_rows
+from bcart.tables import Table
 from bcart.tree import Tree
 
 _MOST_DRAWN = 2**31  # trees or paths at once
@@ -229,10 +230,10 @@ class Posterior(Unchangeable):
         All leaves count, however improbable: far from the data it is they that decide. Those with a probability below
         1e-300 are taken as zero.
         """
-        columns = self.grid.columns(X)
-        targets = as_targets(y, self.classes, len(columns[0]))
+        table = self.grid.table(X)
+        targets = as_targets(y, self.classes, table.n_rows)
         result = np.empty(len(targets))
-        for part, rows, which in self._in_parts(columns, predictor):
+        for part, rows, which in self._in_parts(table, predictor):
             result[part] = rows.log_density(predictor, targets[part], which)
         return result
 
@@ -247,7 +248,7 @@ class Posterior(Unchangeable):
         random_state : int, numpy Generator or RandomState, or None
             As in `sample`: the i-th path of the k-th row is always the same.
         """
-        rows = self._rows(self.grid.columns(X))
+        rows = self._rows(self.grid.table(X))
         most = _MOST_DRAWN // max(1, len(rows))
         n = as_whole(n, "n", f"a whole number of paths, for {len(rows):,} rows from 0 to {most:,}", 0, most)
         return rows.paths(n, as_seed(random_state), self.classes)
@@ -329,18 +330,18 @@ class Posterior(Unchangeable):
     def _tree_maker(self) -> TreeMaker:
         return TreeMaker(self.graph, self.leaf, self._routing, self.classes, self.log_score)
 
-    def _rows(self, columns: list[FloatArray], part: slice = slice(None)) -> Rows:
-        positions = self._routing.positions(columns, part, self._n_workers)
+    def _rows(self, table: Table, part: slice = slice(None)) -> Rows:
+        positions = self._routing.positions(table, part, self._n_workers)
         parts = self.graph, self.leaf, self._routing, self._native_grammar, lambda: self._box_weights
         return Rows(positions, *parts, self._n_workers, lambda: self._room)
 
-    def _in_parts(self, columns: list[FloatArray], predictor: Predictor) -> Iterator[SomeRows]:
+    def _in_parts(self, table: Table, predictor: Predictor) -> Iterator[SomeRows]:
         self._native_grammar(as_predictor(predictor))  # takes its room first
-        n_with_room = self._room // bytes_a_row(len(columns), self.leaf.n_outputs)
-        return differing_rows(lambda part: self._rows(columns, part), len(columns[0]), n_with_room)
+        n_bytes = bytes_a_row(len(table.columns), self.leaf.n_outputs, table.is_plain)
+        return differing_rows(lambda part: self._rows(table, part), table.n_rows, self._room // n_bytes)
 
     def _answer(self, X: Any, predictor: Predictor, ask: Callable[[Rows], Sequence[FloatArray]]) -> list[FloatArray]:
-        parts = self._in_parts(self.grid.columns(X), predictor)
+        parts = self._in_parts(self.grid.table(X), predictor)
         answers = [[answer[which] for answer in ask(rows)] for _, rows, which in parts]
         return [same[0] if len(same) == 1 else np.concatenate(same) for same in zip(*answers, strict=True)]
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
+import numpy.typing as npt
 
 from bcart import _core
 from bcart.cells import Cells
@@ -102,19 +103,22 @@ def probe_all_and_fewer(cells: Cells, family: Family, limits_of: Callable[[Cells
     Of fewer cells, leaves and boxes may be lighter: else next to none could be split. In proportion they would be too
     light, since single cells then are more of them.
     """
+    whole = Probe.of(cells, family, limits_of(cells))
+    yield whole
     weight = float(cells.weights.sum())
     order = np.random.default_rng(0).permutation(cells.n_cells)
-    while True:
-        chosen = np.sort(order)
-        some = Cells(cells.codes[chosen], cells.statistics[chosen], cells.weights[chosen], cells.kinds)
+    while len(order) >= 2 * _FEWEST_CELLS and not whole.is_complete:
+        order = order[::2]
+        some = _some_of(cells, np.sort(order))
         share = (float(some.weights.sum()) / weight) ** _LIGHTER
         leaf, box = share * family.min_samples_leaf, share * family.min_samples_split
         lighter = replace(family, min_samples_leaf=leaf, min_samples_split=box)
-        probe = Probe.of(some, lighter, limits_of(some))
-        yield probe
-        if len(order) < 2 * _FEWEST_CELLS or (probe.is_complete and probe.n_cells == cells.n_cells):
-            return
-        order = order[::2]
+        yield Probe.of(some, lighter, limits_of(some))
+
+
+def _some_of(cells: Cells, chosen: npt.NDArray[np.intp]) -> Cells:
+    """Return some of the cells, with any statistics: how many boxes there are does not depend on what they are."""
+    return Cells.of_arrays(cells.codes[chosen], cells.statistics[: len(chosen)], cells.weights[chosen], cells.kinds)
 
 
 @dataclass(frozen=True)

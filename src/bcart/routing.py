@@ -13,7 +13,7 @@ from bcart.grid import Grid
 from bcart.parse import FloatArray
 from bcart.questions import describe_test
 from bcart.split_tests import Tests
-from bcart.tables import refuse_infinite
+from bcart.tables import Table, refuse_infinite
 
 _MISSING = 0  # the position of a missing value; known ones follow
 _FIRST_LABEL = 2  # behind the position of labels that are not known
@@ -64,12 +64,13 @@ class Routing:
         missing_left = bool(self.tests.form[number] == _core.Form.MISSING_LEFT)
         return describe_test(name, labels, float(self.threshold[number]), int(self.category[number]), missing_left)
 
-    def positions(self, columns: list[FloatArray], part: slice, n_workers: int = 1) -> Positions:
-        """Return the position of some rows on each feature, given the numbers of all."""
+    def positions(self, table: Table, part: slice, n_workers: int = 1) -> Positions:
+        """Return the position of some rows of a table on each feature."""
+        columns = table.numbers(self.grid.categories, part)
         first = [_MISSING + 1] * len(columns)
-        positions, _, has_infinite = _core.encode_widely([c[part] for c in columns], self.cuts, first, n_workers)
+        positions, _, has_infinite = _core.encode_widely(columns, self.cuts, first, n_workers)
         if any(has_infinite):
-            refuse_infinite(self.grid.feature_names, columns)
+            refuse_infinite(self.grid.feature_names, table.numbers(self.grid.categories))
         return np.asarray(positions).reshape(-1, len(columns))
 
     def queries(self, positions: npt.NDArray[np.uint32], box_weights: FloatArray | None) -> _core.Queries:

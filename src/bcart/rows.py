@@ -235,9 +235,12 @@ def _joined(looks: list[_Look]) -> npt.NDArray[np.intp]:
     return np.concatenate([look.places[look.which] for look in looks]) if len(looks) > 1 else looks[0].which
 
 
-def bytes_a_row(n_features: int, n_outputs: int) -> int:
-    """Return what a row takes until it is answered: positions, the same as queries, its place in a group, moments."""
-    return 8 * n_features + 32 * n_outputs + 96
+def bytes_a_row(n_features: int, n_outputs: int, is_plain: bool = True) -> int:
+    """Return what a row takes until it is answered: positions, the same as queries, its place in a group, moments.
+
+    Of a table that is not plain, its numbers come before that.
+    """
+    return (8 if is_plain else 16) * n_features + 32 * n_outputs + 96
 
 
 def bytes_a_leaf(n_statistics: int) -> int:

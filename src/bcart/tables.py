@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import narwhals as nw
@@ -19,25 +19,38 @@ Nominal = Literal["from_dtype"] | Sequence[int] | Sequence[str] | Sequence[bool]
 
 UNSEEN = -1.0  # stands for a label that is not among the known ones
 MAX_CATEGORIES = 255
+_ALL = slice(None)
+_NUMBERS_AT_ONCE = 2**20  # that are turned into floats
+_FEWEST_ROWS = 2**8
 _MOST_EXACT = 2**53  # floats hold all whole numbers up to it
 
 
 @dataclass(frozen=True, eq=False)
 class Column:
-    """One feature: numbers with NaN for missing values, or labels with None for them.
+    """One feature: numbers of any type with NaN for missing values, or labels with None for them.
 
-    Whoever goes through the numbers meets the infinite ones among them, and has to `refuse_infinite` ones.
+    Whoever goes through the numbers meets the infinite ones among them, and has to `refuse_infinite` ones. `taken`
+    tells which rows count; all if it is None.
     """
 
     name: str
     values: npt.NDArray[Any]
     is_nominal: bool
+    taken: npt.NDArray[np.bool_] | None = None
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether the values are the numbers, as the core reads them."""
+        return not self.is_nominal and self.taken is None and _can_be_read(self.values)
+
+    def _some(self, part: slice) -> npt.NDArray[Any]:
+        return self.values[part] if self.taken is None else self.values[part][self.taken[part]]
 
     def labels(self) -> Labels:
         """Return the distinct labels, sorted."""
         found = set[Any]()
         for rows in steps(len(self.values)):
-            found.update(self.values[rows])
+            found.update(self._some(rows))
         found.discard(None)
         if len(found) > MAX_CATEGORIES:
             raise InvalidDataError(
@@ -46,15 +59,17 @@ class Column:
             )
         return sort_labels(found)
 
-    def numbers(self, labels: Labels | None) -> FloatArray:
+    def numbers(self, labels: Labels | None, part: slice = _ALL) -> FloatArray:
         """Return numbers: for labels their places among the known ones, `UNSEEN` for others, NaN for missing."""
+        values = self._some(part)
         if labels is None:
-            return self.values
+            numbers = np.asarray(values, dtype=np.float64)
+            return numbers if _can_be_read(numbers) else numbers.copy()
         places = {label: float(place) for place, label in enumerate(labels)}
         places[None] = np.nan
-        numbers = np.empty(len(self.values))
+        numbers = np.empty(len(values))
         for rows in steps(len(numbers)):
-            numbers[rows] = [places.get(value, UNSEEN) for value in self.values[rows]]
+            numbers[rows] = [places.get(value, UNSEEN) for value in values[rows]]
         return numbers
 
 
@@ -66,23 +81,48 @@ class Table:
 
     @property
     def n_rows(self) -> int:
-        """Number of rows."""
+        """Number of rows, with those that were not taken."""
         return len(self.columns[0].values)
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether all columns are numbers as the core reads them: others are turned into such, some at a time."""
+        return all(column.is_plain for column in self.columns)
+
+    @property
+    def read_together(self) -> list[list[int]]:
+        """The columns that may be read at once without much memory: all, or one after the other."""
+        places = list(range(len(self.columns)))
+        return [places] if self.is_plain else [[place] for place in places]
+
+    @property
+    def n_taken(self) -> int:
+        """Number of rows that count."""
+        taken = self.columns[0].taken
+        return self.n_rows if taken is None else int(np.count_nonzero(taken))
 
     @property
     def names(self) -> tuple[str, ...]:
         """Names of the columns."""
         return tuple(column.name for column in self.columns)
 
-    def numbers(self, categories: Sequence[Labels | None]) -> list[FloatArray]:
-        """Return each column as numbers, see `Column.numbers`; none is copied that holds numbers already."""
-        return [column.numbers(labels) for column, labels in zip(self.columns, categories, strict=True)]
+    def numbers(self, categories: Sequence[Labels | None], part: slice = _ALL) -> list[FloatArray]:
+        """Return each column as numbers, see `Column.numbers`; none is copied that is plain."""
+        return [column.numbers(labels, part) for column, labels in zip(self.columns, categories, strict=True)]
+
+    def parts(self) -> Iterator[slice]:
+        """Yield consecutive rows, as many at a time as take little memory when they are turned into numbers."""
+        n_at_once = max(_FEWEST_ROWS, _NUMBERS_AT_ONCE // len(self.columns))
+        return (slice(start, start + n_at_once) for start in range(0, self.n_rows, n_at_once))
 
     def take(self, rows: npt.NDArray[np.bool_]) -> Table:
-        """Return the table of some of the rows, or raise if one of their numbers is infinite; that names its row."""
-        columns = tuple(Column(c.name, c.values[rows], c.is_nominal) for c in self.columns)
+        """Return the table of some of the rows, or raise if one of their numbers is infinite; that names its row.
+
+        Nothing is copied: rows are left out when they are read.
+        """
+        columns = tuple(replace(column, taken=rows) for column in self.columns)
         numeric = [column for column in columns if not column.is_nominal]
-        refuse_infinite([column.name for column in numeric], [column.values for column in numeric], rows)
+        refuse_infinite([column.name for column in numeric], (column.numbers(None) for column in numeric), rows)
         return Table(columns)
 
 
@@ -244,19 +284,24 @@ def _chosen(nominal: Any, names: Sequence[str]) -> list[bool]:
     return [place in places for place in range(len(names))]
 
 
-def _as_numbers(column: Any, name: str) -> FloatArray:
+def _as_numbers(column: Any, name: str) -> npt.NDArray[Any]:
+    """Return numbers of any type."""
     if isinstance(column, nw.Series) and (
         column.dtype.is_float() or column.dtype.is_integer() or column.dtype == nw.Boolean
     ):
-        values: npt.NDArray[Any] = column.cast(nw.Float64).to_numpy()
+        given = column.to_numpy()
+        values: npt.NDArray[Any] = given if given.dtype.kind in "biuf" else column.cast(nw.Float64).to_numpy()
     else:
         values = _values(column)
     if values.dtype.kind == "O":
         values = _numbers_among(values, name)
-    numbers = np.asarray(values, dtype=np.float64)
-    if numbers.strides[0] % numbers.itemsize or not numbers.flags.aligned:
-        numbers = numbers.copy()  # fields of records lie where the core cannot read them
-    return numbers
+    return values if values.dtype.kind in "biuf" else np.asarray(values, dtype=np.float64)
+
+
+def _can_be_read(values: npt.NDArray[Any]) -> bool:
+    """Tell whether the core can read values where they lie: it cannot read fields of records."""
+    is_at_hand = values.flags.aligned and not values.strides[0] % values.itemsize
+    return values.dtype == np.float64 and bool(is_at_hand)
 
 
 def refuse_infinite(

@@ -282,3 +282,97 @@ def test_a_leaf_of_many_like_classes_takes_little_memory(watch):
         point("end")
     """)
     assert_held(report, 10, "end")
+
+
+# Targets and budget: a few of those classes in each cell would fit.
+TOO_MANY_CLASSES = {
+    "many classes": ("np.arange(60_000) % 300", 30),
+    "a number": ("np.arange(60_000)", 200),
+    "text": ("(np.arange(60_000) % 20_000).astype(str)", 100),
+}
+QUESTIONS = {
+    "fit": "classifier(max_memory=max_memory * MB, max_depth=2).fit(X, y)",
+    "estimate": "bcart.estimate_cost(X, y.astype(str), max_memory=max_memory * MB, n_jobs=2)",
+}
+
+ALL_REFUSED = """
+    X = numbers(60_000, 6)[0]
+    for name, (targets, max_memory) in {data!r}.items():
+        y = eval(targets)
+        for question, asked in {questions!r}.items():
+            point(f"before {{question}} {{name}}")
+            tell(**{{f"{{question}} {{name}}": outcome(lambda: eval(asked))}})
+            point(f"{{question}} {{name}}")
+"""
+
+
+@pytest.mark.parametrize("question", QUESTIONS)
+@pytest.mark.parametrize("name", TOO_MANY_CLASSES)
+def test_class_counts_that_do_not_fit_are_not_made(watch, name, question):
+    report, phase = watch(ALL_REFUSED.format(data=TOO_MANY_CLASSES, questions=QUESTIONS)), f"{question} {name}"
+    assert report.told[phase] == "MemoryBudgetError"
+    assert_held(report, TOO_MANY_CLASSES[name][1], phase, f"before {phase}")
+
+
+@pytest.mark.parametrize("max_memory", [45, 60, 120, 160])
+def test_class_counts_that_fit_are_held_against_the_memory(watch, max_memory):
+    report = watch(f"""
+        X, y = np.random.default_rng(0).random((15_000, 6)), np.arange(15_000) % 300
+        point("base")
+        cost = bcart.estimate_cost(X, y.astype(str), max_memory={max_memory} * MB, n_jobs=2)
+        point("estimate")
+        model = classifier(max_memory={max_memory} * MB, max_depth=2).fit(X, y)
+        point("fit")
+        model.predict_proba(X[:100]), model.posterior_.sample(10, 0)
+        point("answers")
+    """)
+    for phase in ("estimate", "fit", "answers"):
+        assert_held(report, max_memory, phase)
+
+
+# Of a million rows each, what a fit takes in MB while it reads them: their codes, and a few bytes a row.
+TABLES = {
+    "float64": ("X.astype(float), y", 40),
+    "float32": ("X, y", 40),
+    "bytes": ("X.astype(np.uint8), y", 40),
+    "weights": ("X.astype(float), y, w", 40),
+    "a weight of zero": ("X.astype(float), y, np.where(np.arange(len(X)) == 5, 0.0, w)", 60),
+}
+ALL_TABLES = """
+    X = np.random.default_rng(0).integers(0, 3, (1_000_000, 20)).astype(np.float32)
+    X[:, 4:] = 1.0
+    y, w = (X[:, 0] > X[:, 1]).astype(int), np.random.default_rng(1).uniform(0.5, 1.0, len(X))
+    for name, data in {tables!r}.items():
+        given = eval(data)
+        point("before " + name)
+        classifier(max_memory=20 * MB, max_depth=1).fit(*given[:2], *given[2:])
+        point(name)
+"""
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_no_table_is_copied_to_be_read(watch, name):
+    report = watch(ALL_TABLES.format(tables={name: data for name, (data, _) in TABLES.items()}))
+    assert_held(report, TABLES[name][1], name, f"before {name}")
+
+
+ALL_PREDICTED = """
+    import pandas as pd
+    X, y = coins(500, 20)
+    model = classifier(max_depth=2, max_memory=50 * MB).fit(X, y)
+    model.predict_proba(pd.DataFrame(X[:10]))
+    X = np.tile(X, (2_000, 1))
+    for name in ("float64", "float32", "uint8"):
+        rows = X.astype(name)
+        frame = pd.DataFrame(rows)
+        point("before " + name)
+        for _ in range(2):
+            model.predict_proba(rows[:500_000]), model.predict_proba(frame[500_000:])
+        point(name)
+"""
+
+
+@pytest.mark.parametrize("name", ["float64", "float32", "uint8"])
+def test_rows_of_any_type_are_predicted_some_at_a_time(watch, name):
+    returned = 2 * 8 * 500_000 / MB
+    assert_held(watch(ALL_PREDICTED), 50 + 2 * returned, name, f"before {name}")

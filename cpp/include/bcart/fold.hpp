@@ -17,8 +17,11 @@ inline constexpr std::size_t kBoxesAtOnce = 2;
 // What the fold of a graph with these cells takes, and adding it up, but for four bytes a box.
 std::size_t bytes_of_fold(const Cells& cells);
 
-// The same with the tables of all tests, any of which the fold may ask.
-std::size_t bytes_of_fold_and_tests(const Cells& cells);
+// What the cells of a box take that is opened, if these are all.
+std::size_t bytes_of_own_cells(const Cells& cells);
+
+// The fold, with the tables of all tests, any of which it may ask, and the cells of a box that is open and of its fold.
+std::size_t bytes_of_folding(const Cells& cells);
 
 // About how many sums a cell is added to for each box (see Twigs).
 double sums_a_cell(const Cells& cells, Workers& workers);

@@ -54,15 +54,21 @@ class BayesianTree(BaseEstimator):  # type: ignore[misc]
         family = Family(self.max_depth, self.min_samples_leaf, self.min_samples_split)
         limits = Limits(self.max_memory, self.time_limit, self.n_jobs)
         with _in_time(limits, y):
-            table, targets, weights = self._training_data(X, y, sample_weight)
-            leaf, add_up, classes = self._leaf_for(targets, weights)
-            grid = Grid.from_table(table, self.max_bins, self.binning, weights, limits.n_workers)
-            codes = grid.encode_table(table, limits.n_workers)
-            cells = add_up(codes, sample_weight=weights, kinds=grid.kinds, n_jobs=self.n_jobs)
+            cells, leaf, grid, classes = self._read(X, y, sample_weight, limits)
+        left = limits.after(since).beside(cells.n_bytes)
         with ProgressLine() as progress:
-            graph = build_graph(cells, family, limits.after(since), progress if self.verbose else None)
+            graph = build_graph(cells, family, left, progress if self.verbose else None)
         self.posterior_ = Posterior(graph, leaf, prior, grid, classes, self.n_jobs)
         self.tree_ = self.posterior_.map_tree()
+
+    def _read(self, X: Any, y: Any, sample_weight: Any, limits: Limits) -> tuple[Cells, LeafModel, Grid, Any]:
+        """Return all that is kept of the rows: their cells, with the leaf model, the grid, and the classes."""
+        table, targets, weights = self._training_data(X, y, sample_weight)
+        leaf, add_up, classes = self._leaf_for(targets, weights)
+        grid = Grid.from_table(table, self.max_bins, self.binning, weights, limits.n_workers)
+        codes = grid.encode_table(table, limits.n_workers)
+        settings = {"kinds": grid.kinds, "n_jobs": self.n_jobs, "max_memory": limits.n_bytes}
+        return add_up(codes, sample_weight=weights, **settings), leaf, grid, classes
 
     @contextmanager
     def _unchanged_by_failure(self) -> Iterator[None]:

@@ -199,7 +199,7 @@ def _describe(posterior: Posterior, about: dict[str, Any]) -> tuple[dict[str, An
         "prior": entries.prior_to_entry(posterior.prior),
         "features": features,
         **classes_to_dict(posterior.classes),
-        "max_memory": graph.limits.n_bytes,
+        "max_memory": int(graph.limits.max_memory),
         "summary": summarise(posterior),
         "log_probability": tree.log_probability,
         "about": about,
