@@ -29,8 +29,8 @@ std::size_t most_unfolded_bytes(const Fold& fold) {
   const std::size_t n_listed = n_splits + (has_many ? 0 : 2 * n_splits * n_splits);
   const std::size_t n_sides = 2 * TestNumbers(fold.cells().n_bins, fold.cells().kinds).size();  // of rows, see Pass
   const std::size_t n_bytes =
-      kBytesAThread + bytes_of_fold(fold.cells()) + bytes_of_own_cells(fold.cells()) + n_splits * Batch::kBytesPerSplit +
-      n_sides +
+      kBytesAThread + bytes_of_fold(fold.cells()) + bytes_of_own_cells(fold.cells()) +
+      n_splits * Batch::kBytesPerSplit + n_sides +
       n_listed * (kBytesASplit + 2 * (kBytesABoxAtWork + fold.cells().n_statistics * sizeof(double)));
   return has_many ? 2 * n_bytes : n_bytes;
 }
