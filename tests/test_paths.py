@@ -97,7 +97,7 @@ def test_leaves_are_reached_as_often_as_they_weigh_in_the_mixture(posterior):
     """False alarm: one seed in a million, for each row."""
     paths = posterior.sample_paths(QUERIES, N_PATHS, random_state=0)
     for row in range(len(QUERIES)):
-        ((_, mixture),) = posterior._rows(posterior.grid.columns(QUERIES.iloc[row : row + 1])).mixtures("ensemble")
+        ((_, mixture),) = posterior._rows(posterior.grid.table(QUERIES.iloc[row : row + 1])).mixtures("ensemble")
         weight_of = {}
         for statistics, weight in zip(mixture.statistics, mixture.weights, strict=True):
             weight_of[statistics.tobytes()] = weight_of.get(statistics.tobytes(), 0.0) + weight

@@ -164,7 +164,7 @@ def test_intervals_of_targets_leave_as_much_below_as_above_at_any_level(name, le
     posterior = fit(name).posterior_
     bounds = posterior.predict_interval(QUERIES, level)
     for row, (low, high) in enumerate(bounds):
-        ((_, mixture),) = posterior._rows(posterior.grid.columns(QUERIES[row : row + 1])).mixtures("ensemble")
+        ((_, mixture),) = posterior._rows(posterior.grid.table(QUERIES[row : row + 1])).mixtures("ensemble")
 
         def cdf(y, mixture=mixture):
             y = np.full(len(mixture.weights), y)
