@@ -334,7 +334,7 @@ def _is_in_a_hurry(limits: Limits) -> bool:
 def _predicted(graph: Graph) -> CostEstimate | None:
     """Return what deeper trees will cost; None if there is no memory to find it out, since the graph stands without."""
     try:
-        return predict_cost(graph.cells, graph.family, graph.limits, n_runs=1)
+        return predict_cost(graph.cells, graph.family, graph.limits.beside(graph.n_bytes), n_runs=1)
     except MemoryError:
         return None
 
