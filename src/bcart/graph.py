@@ -176,7 +176,7 @@ class Graph:
     def __reduce__(self) -> tuple[Callable[..., Graph], tuple[Any, ...]]:
         core = self.core
         try:
-            room = Room(2 * core.n_bytes + 4 * core.n_splits)  # a pickle grows by halves; its tests are widened
+            room = Room.to_pickle(core.n_bytes + 4 * core.n_splits)  # its tests are widened
         except MemoryBudgetError:
             warnings.warn(
                 f"there is no memory for {format_bytes(core.n_bytes)} of boxes in a pickle: it holds the cells alone, "

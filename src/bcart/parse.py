@@ -93,7 +93,7 @@ class Unchangeable:
 
     def __reduce__(self) -> tuple[Callable[..., object], tuple[type, Room], dict[str, Any]]:
         state = self.__getstate__()
-        room = Room(2 * sum(array.nbytes for array in _arrays_in(state)))  # a pickle grows by halves
+        room = Room.to_pickle(sum(array.nbytes for array in _arrays_in(state)))
         return _new, (type(self), room), state
 
     def __getstate__(self) -> dict[str, Any]:

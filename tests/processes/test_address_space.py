@@ -100,7 +100,7 @@ OF_MANY_CELLS = """
             return pickle.load(file)
 
         made, loaded = [], []
-        for room in range(0, 400, 40):
+        for room in range(0, 400, 20):
             limit_address_space(room * MB)
             made.append(outcome(lambda: pickle.dumps(cells)))
             loaded.append(outcome(load))
@@ -125,8 +125,8 @@ OF_MANY_ROWS = {
 }
 
 LIMITED_ROWS = f"""
-    X, y = coins(200)
-    many = np.tile(X, (2000, 1))
+    X, y = coins(200, 4)
+    many = np.tile(X, (25_000, 1))  # so that an answer of eight bytes a row does not fit into what was freed before
     model = classifier(max_depth=3).fit(X, y)
     for name, question in {OF_MANY_ROWS!r}.items():
         expected = np.sum(eval(question))
