@@ -98,7 +98,7 @@ class Room:
 
     @classmethod
     def to_pickle(cls, n_bytes: int) -> Room:
-        """Return what pickle takes for arrays of so many bytes: copies of them, and its own bytes, which grow by halves."""
+        """Return what pickle takes for arrays of so many bytes: copies of them, and a pickle, which grows by halves."""
         return cls(5 * n_bytes // 2)
 
     def __post_init__(self) -> None:
