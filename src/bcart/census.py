@@ -17,7 +17,8 @@ from bcart.reach import ROUNDING, Reach
 _MOST_TRIALS = 100_000
 _MOST_BYTES = 25 * 10**7  # that all trials together pass: a quarter of a second
 _MOST_BYTES_A_TRIAL = 250_000  # so that there are a thousand at least
-_BYTES_AT_ONCE = 2**18
+_BYTES_AT_ONCE = 2**18  # of the cells of trials that are made together
+_MOST_BYTES_OF_CODES = 2**23  # that they allow
 _FEWEST_HITS, _ENOUGH_HITS = 10, 1000
 _ENOUGH_HEAVY, _ENOUGH_BOXES = 3000, 500  # each takes some tenths of a millisecond
 
@@ -123,7 +124,8 @@ def _draw_narrowest(cells: Cells) -> Iterator[_Ways]:
     """Draw some ways at a time, as often as is worth it."""
     bytes_a_trial = sum(cells.n_bins) * -(-cells.n_cells // 8)
     members = [_members(codes, n_codes) for codes, n_codes in zip(cells.codes.T, cells.n_bins, strict=True)]
-    at_once = max(1, min(_BYTES_AT_ONCE // members[0].shape[1], _MOST_TRIALS))
+    for_codes = _MOST_BYTES_OF_CODES // (2 * sum(cells.n_bins))
+    at_once = max(1, min(_BYTES_AT_ONCE // members[0].shape[1], for_codes, _MOST_TRIALS))
     random, n_trials = np.random.default_rng(0), 0
     while bytes_a_trial <= _MOST_BYTES_A_TRIAL and n_trials < min(_MOST_TRIALS, _MOST_BYTES / bytes_a_trial):
         yield _narrowest(members, cells.kinds, at_once, random)
