@@ -210,7 +210,6 @@ void bind_graph(nb::module_& module) {
         return at_work(1, [&](Workers& workers) { return sums_a_cell(cells, workers); });
       },
       "codes"_a, "n_bins"_a, "statistics"_a, "weights"_a);
-  module.def("fold_seconds", &fold_seconds, "sums_a_cell"_a, "n_cells_in_boxes"_a, "n_pairs"_a);
 }
 
 }  // namespace bcart::bindings

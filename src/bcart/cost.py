@@ -29,7 +29,9 @@ _LEAST_PROBE_BYTES = 1_000_000
 _MOST_CLASSES = 100
 _STATISTICS_OF_NUMBERS = 3
 _BEYOND_THE_CACHE = 1.4  # a large graph takes so many times as long as the probes tell: it waits for memory
-_SWEEPS_OF_A_FOLD = 3  # that the core allows for: two on a slow machine
+_SECONDS_A_PAIR, _SECONDS_A_SUM = 7.5e-8, 2.2e-9  # of a sweep over a fold: the core allows for slower machines
+_NUMBERS_TAKE = 3.0  # times as long for a pair, whose leaves need logarithms
+_CELLS_LOOKED_AT = 1000
 
 
 @within_memory()
@@ -165,21 +167,22 @@ def estimate_cost(
     grid = Grid.from_table(table, max_bins, binning, weights, limits.n_workers)
     codes = grid.encode_table(table, limits.n_workers)
     labels = np.zeros(len(codes), dtype=np.uint8)
-    n_statistics = _n_statistics_of(targets)
+    n_classes = _n_classes_of(targets)
+    n_statistics = _STATISTICS_OF_NUMBERS if n_classes is None else n_classes
     cells = Cells.from_labels(codes, labels, n_statistics, weights, grid.kinds, limits.n_workers, limits.n_bytes)
     family = Family(max_depth, min_samples_leaf, min_samples_split)
-    return predict_cost(cells, family, limits.beside(cells.n_bytes))
+    return predict_cost(cells, family, limits.beside(cells.n_bytes), has_numbers=n_classes is None)
 
 
-def _n_statistics_of(targets: npt.NDArray[Any]) -> int:
-    """Return the number of classes, or what a leaf knows of numbers."""
+def _n_classes_of(targets: npt.NDArray[Any]) -> int | None:
+    """Return the number of classes; None if targets are numbers."""
     distinct = set[Any]()
     for rows in steps(len(targets)):
         here = targets[rows]
         distinct.update(_distinct_among(here))
         is_number = here.dtype.kind == "f" and bool((here != np.floor(here)).any())
         if is_number or (here.dtype.kind in "iuf" and len(distinct) > _MOST_CLASSES):
-            return _STATISTICS_OF_NUMBERS
+            return None
     return len(distinct)
 
 
@@ -190,11 +193,16 @@ def _distinct_among(labels: npt.NDArray[Any]) -> set[Any]:
         raise InvalidDataError(f"y must be labels or numbers: {error}") from None
 
 
-def predict_cost(cells: Cells, family: Family, limits: Limits, n_runs: int = 2) -> CostEstimate:
+def predict_cost(
+    cells: Cells, family: Family, limits: Limits, n_runs: int = 2, has_numbers: bool | None = None
+) -> CostEstimate:
     """Estimate the cost of a family by listing the first layers, and all layers for fewer and fewer of the cells.
 
-    Of the seconds of several runs the least count: something else may have had the machine for a while.
+    Of the seconds of several runs the least count: something else may have had the machine for a while. Whether targets
+    are numbers is told by the statistics, if it is not given.
     """
+    if has_numbers is None:
+        has_numbers = bool((cells.statistics[:_CELLS_LOOKED_AT] % 1).any())
     endless = replace(family, max_depth=None)
     runs = [list(probe_all_and_fewer(cells, endless, lambda some: _for_a_probe(some, limits))) for _ in range(n_runs)]
     probes = [min(same, key=lambda probe: probe.seconds) for same in zip(*runs, strict=False)]
@@ -204,7 +212,7 @@ def predict_cost(cells: Cells, family: Family, limits: Limits, n_runs: int = 2) 
     expected = estimate_boxes(cells) if has_all_boxes and not is_known else None
     census = take_census(cells, family) if not has_all_boxes and not is_known else None
     layers = Layers.told_by(probes, family.max_depth, most_boxes(cells), expected, census, has_all_boxes)
-    prices = _Prices(layers, cells, _byte_counts(cells), _seconds_of(probes))
+    prices = _Prices(layers, cells, _byte_counts(cells), _seconds_of(probes), has_numbers)
     by_depth = [prices.listed(depth) for depth in range(1, layers.n_levels + 1)]
     deepest = by_depth[-1] if by_depth else prices.listed(0) if layers.is_complete else _UNKNOWN
     is_known = layers.is_complete or (deepest.is_known and deepest.depth == family.max_depth)
@@ -248,6 +256,7 @@ class _Prices:
     cells: Cells
     n_bytes: _core.ByteCounts
     rate: _Rate
+    has_numbers: bool
 
     @property
     def features_a_cut(self) -> float:
@@ -279,8 +288,9 @@ class _Prices:
         depth = (unfolded.depth or 0) - FOLDED_LEVELS
         listed = self.listed(depth)
         in_boxes = float(self.layers.cells[depth])
-        allowed = _core.fold_seconds(self.sums_a_cell, in_boxes, self.layers.n_pairs(depth))
-        seconds = listed.seconds + allowed / _SWEEPS_OF_A_FOLD / n_workers
+        a_pair = _SECONDS_A_PAIR * (_NUMBERS_TAKE if self.has_numbers else 1)
+        sweep = a_pair * self.layers.n_pairs(depth) + _SECONDS_A_SUM * in_boxes * self.sums_a_cell
+        seconds = listed.seconds + sweep / n_workers
         n_bytes = listed.n_bytes + 4 * in_boxes + self.n_bytes.fold
         return replace(unfolded, n_bytes=n_bytes, seconds=seconds)
 
