@@ -330,6 +330,19 @@ def test_class_counts_that_fit_are_held_against_the_memory(watch, max_memory):
         assert_held(report, max_memory, phase)
 
 
+@pytest.mark.parametrize(("n_rows", "n_features"), [(60, 3000), (200, 300), (2000, 10)])
+def test_the_cost_of_wide_tables_is_told_within_the_memory(watch, n_rows, n_features):
+    report = watch(f"""
+        X, y = numbers({n_rows}, {n_features})
+        point("base")
+        cost = bcart.estimate_cost(X, y, max_memory=40 * MB, n_jobs=2)
+        tell(n_boxes=cost.all_trees.n_boxes)
+        point("estimate")
+    """)
+    assert report.told["n_boxes"] > n_rows
+    assert_held(report, 40, "estimate")
+
+
 # Of a million rows each, what a fit takes in MB while it reads them: their codes, and a few bytes a row.
 TABLES = {
     "float64": ("X.astype(float), y", 40),
