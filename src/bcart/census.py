@@ -19,6 +19,7 @@ _MOST_BYTES = 25 * 10**7  # that all trials together pass: a quarter of a second
 _MOST_BYTES_A_TRIAL = 250_000  # so that there are a thousand at least
 _BYTES_AT_ONCE = 2**18  # of the cells of trials that are made together
 _MOST_BYTES_OF_CODES = 2**23  # that they allow
+_MOST_LOOKS = 5000  # at a feature, for as many trials as are made together: each takes a tenth of a millisecond
 _FEWEST_HITS, _ENOUGH_HITS = 10, 1000
 _ENOUGH_HEAVY, _ENOUGH_BOXES = 3000, 500  # each takes some tenths of a millisecond
 
@@ -127,7 +128,8 @@ def _draw_narrowest(cells: Cells) -> Iterator[_Ways]:
     for_codes = _MOST_BYTES_OF_CODES // (2 * sum(cells.n_bins))
     at_once = max(1, min(_BYTES_AT_ONCE // members[0].shape[1], for_codes, _MOST_TRIALS))
     random, n_trials = np.random.default_rng(0), 0
-    while bytes_a_trial <= _MOST_BYTES_A_TRIAL and n_trials < min(_MOST_TRIALS, _MOST_BYTES / bytes_a_trial):
+    most = min(_MOST_TRIALS, _MOST_BYTES / bytes_a_trial, at_once * _MOST_LOOKS / len(members))
+    while bytes_a_trial <= _MOST_BYTES_A_TRIAL and n_trials < most:
         yield _narrowest(members, cells.kinds, at_once, random)
         n_trials += at_once
 
