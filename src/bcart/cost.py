@@ -29,8 +29,9 @@ _LEAST_PROBE_BYTES = 1_000_000
 _MOST_CLASSES = 100
 _STATISTICS_OF_NUMBERS = 3
 _BEYOND_THE_CACHE = 1.4  # a large graph takes so many times as long as the probes tell: it waits for memory
-_SECONDS_A_PAIR, _SECONDS_A_SUM = 7.5e-8, 2.2e-9  # of a sweep over a fold: the core allows for slower machines
+_SECONDS_A_PAIR, _SECONDS_A_SUM = 7.5e-8, 2.2e-9  # of a sweep over a fold
 _NUMBERS_TAKE = 3.0  # times as long for a pair, whose leaves need logarithms
+_MANY_CELLS, _MANY_TAKE = 2**17, 3.4  # times as long for a sum, since they are not in the cache
 _CELLS_LOOKED_AT = 1000
 
 
@@ -287,12 +288,14 @@ class _Prices:
     def folded(self, unfolded: Cost, n_workers: int) -> Cost:
         depth = (unfolded.depth or 0) - FOLDED_LEVELS
         listed = self.listed(depth)
-        in_boxes = float(self.layers.cells[depth])
+        n_bytes = listed.n_bytes + 4 * float(self.layers.cells[depth]) + self.n_bytes.fold
+        return replace(unfolded, n_bytes=n_bytes, seconds=listed.seconds + self.seconds_of_fold(depth) / n_workers)
+
+    def seconds_of_fold(self, depth: int) -> float:
+        """What one worker takes for a sweep below a layer; the core allows more, so that slow machines keep a limit."""
         a_pair = _SECONDS_A_PAIR * (_NUMBERS_TAKE if self.has_numbers else 1)
-        sweep = a_pair * self.layers.n_pairs(depth) + _SECONDS_A_SUM * in_boxes * self.sums_a_cell
-        seconds = listed.seconds + sweep / n_workers
-        n_bytes = listed.n_bytes + 4 * in_boxes + self.n_bytes.fold
-        return replace(unfolded, n_bytes=n_bytes, seconds=seconds)
+        a_sum = _SECONDS_A_SUM * (_MANY_TAKE if self.cells.n_cells > _MANY_CELLS else 1)
+        return a_pair * self.layers.n_pairs(depth) + a_sum * self.layers.cells[depth] * self.sums_a_cell
 
 
 def _rounded(number: float) -> str:
